@@ -365,9 +365,8 @@ def suggest(
     if choices["no_execute"]:
         raise click.UsageError("cases suggest runs kernels, which --no-execute forbids.")
     from . import suggest as module
-    from .judging import Limits
 
-    limits = Limits(choices["timeout"], choices["memory"] << 20)
+    limits = module.Limits(choices["timeout"], choices["memory"] << 20)
     return module.run(file, kernels, module.Budget(seconds, limits, target or ""), jobs)
 
 

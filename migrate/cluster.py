@@ -31,7 +31,6 @@ from .cluster_tasks import DifferentMachine, digest_at, identity
 from .errors import InputError
 from .output import plural
 
-LOCAL = "local"
 _CONNECT_SECONDS = 10.0
 """How long the scheduler, and then a first worker, may take to answer."""
 _ALONE_SECONDS = 15.0
@@ -46,14 +45,11 @@ class LostWork(BrokenExecutor):
 
 
 @contextlib.contextmanager
-def connected(executor: str) -> Iterator[Cluster | None]:
-    """The cluster, for a run; ``None`` for ``local``. What is left of its work at the end is cancelled.
+def connected(executor: str) -> Iterator[Cluster]:
+    """The cluster, for a run. What is left of its work at the end is cancelled.
 
     Raises :class:`InputError` where it cannot be reached, has no worker, or has one that is not what this machine is.
     """
-    if executor == LOCAL:
-        yield None
-        return
     if importlib.util.find_spec("distributed") is None:
         raise InputError(f"--executor {executor}: Dask is not installed: pip install 'nki-migrate[cluster]'")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)

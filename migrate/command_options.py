@@ -13,7 +13,9 @@ from nki_migrate.runtime.spec.versions import RANGE, versions_of
 from .errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
+
+NO_EXECUTE = "NKI_MIGRATE_NO_EXECUTE"
 
 
 def output_format(*formats: str) -> Callable[[Any], Any]:
@@ -154,7 +156,7 @@ def execution(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--no-cache", is_flag=True, help="Use no results of earlier runs, and keep none."),
         click.option("--cache-dir", metavar="DIR", envvar="NKI_MIGRATE_CACHE_DIR",
                      help="Where verdicts are kept.  [default: $XDG_CACHE_HOME/nki-migrate or ~/.cache/nki-migrate]"),
-        click.option("--no-execute", is_flag=True, envvar="NKI_MIGRATE_NO_EXECUTE",
+        click.option("--no-execute", is_flag=True, envvar=NO_EXECUTE,
                      help="Run none of your code: whatever needs it is undecided."),
     )  # fmt: skip
     for option in reversed(options):
@@ -170,9 +172,12 @@ def told(*names: str) -> list[str]:
     return [each for each in options if context.get_parameter_source(fields[each]) is ParameterSource.COMMANDLINE]
 
 
+def is_forbidden(environment: Mapping[str, str]) -> bool:
+    """Does the environment forbid to run code of the user's?"""
+    return environment.get(NO_EXECUTE, "").lower() not in ("", "0", "false", "no", "off")
+
+
 def must_be_allowed(command: str) -> None:
     """Raise a usage error where the environment forbids what ``command`` is for."""
-    from .verify_command import NO_EXECUTE, is_forbidden
-
     if is_forbidden(os.environ):
         raise click.UsageError(f"{command} runs code of yours, which {NO_EXECUTE} forbids.")

@@ -35,7 +35,6 @@ from nki_migrate.runtime.reading import Reads
 
 from .claims import language_of
 from .errors import InputError
-from .layout import distinct_tiles
 from .nki_versions import version_of
 from .notebooks import is_notebook
 from .sides import ON_DISK, Side, named
@@ -110,11 +109,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Judged:
-    """A result, what each side read for it, and whether it would be the same again."""
+    """A result, what each side read for it, whether it would be the same again, and the versions of NKI of the runs."""
 
     result: CaseResult
     reads: tuple[Reads, Reads]
     lasting: bool
+    versions: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,7 @@ class Running:
     before: Future[Reply]
     after: Future[Reply]
     reference: Future[Reply] | None
+    workers: Workers
 
     @property
     def futures(self) -> tuple[Future[Reply], ...]:
@@ -150,7 +151,9 @@ class Running:
         task = self.task
         expected = None if self.reference is None else self.reference.result()
         before, after = self.before.result(), self.after.result()
-        result = judged(task.case, task.levels, before, after, expected, task.pair, task.inexact)
+        result = judged(
+            task.case, task.levels, before, after, expected, task.pair, task.inexact, by_reciprocal(self.workers, task)
+        )
         result = replace(result, before=task.pair.before, after=task.pair.after, hardware=task.hardware)
         if isinstance(before, Run) and isinstance(after, Run):
             sides = (before, task.pair.old), (after, task.pair.new)
@@ -163,7 +166,9 @@ class Running:
         replies = [before, after] if expected is None else [before, after, expected]
         lasting = all(reply.lasting for reply in replies if isinstance(reply, Failure))
         reads = before.reads, after.reads if expected is None else union(after.reads, expected.reads)
-        return Judged(result, reads, lasting)
+        pair, asked = task.pair, task.case.target
+        versions = nki_version(pair.before, pair.old, asked), nki_version(pair.after, pair.new, asked)
+        return Judged(result, reads, lasting, versions)
 
 
 def _hazards(run: Run, side: Side) -> tuple[Hazard, ...]:
@@ -236,10 +241,16 @@ def started(workers: Workers, task: Task) -> Running:
     before = submitted("run", pair.before, pair.old)
     after = submitted("run", pair.after, pair.new)
     if case.reference is None or "numbers" not in task.levels:
-        return Running(task, before, after, None)
+        return Running(task, before, after, None, workers)
     # A reference belongs to the case, and cases are those on disk, whatever the old kernel's version is.
     known = (pair.after, pair.new) if pair.old.version.tree else (pair.before, pair.old)
-    return Running(task, before, after, submitted("reference", *known))
+    return Running(task, before, after, submitted("reference", *known), workers)
+
+
+def by_reciprocal(workers: Workers, task: Task) -> Callable[[], Reply]:
+    """Runs the old kernel once more, its quotients computed as the new one does (:mod:`.runtime.isa.quotients`)."""
+    asked = request("run", task.pair.before, task.pair.old, task.limits, task.case, task.hardware)
+    return lambda: workers.submit(replace(asked, by_reciprocal=True)).result()
 
 
 _NO_PAIR = Pair("", "")
@@ -253,8 +264,12 @@ def judged(
     expected: Reply | None,
     pair: Pair = _NO_PAIR,
     inexact: Inexact | None = None,
+    again: Callable[[], Reply | None] = lambda: None,
 ) -> CaseResult:
-    """The verdicts of one case. A side that did not run decides every level; a reference is judged on its own."""
+    """The verdicts of one case. A side that did not run decides every level; a reference is judged on its own.
+
+    ``again`` runs the old kernel with its quotients computed as the new one does.
+    """
     replies = (("before", before, pair.old), ("after", after, pair.new), ("reference", expected, pair.old))
     problems = tuple(problem_of(name, reply, side) for name, reply, side in replies if isinstance(reply, Failure))
     result = CaseResult("", "", case.kernel, case.name, problems=problems, labels=pair.labels)
@@ -263,12 +278,12 @@ def judged(
         verdict = worst([problem.verdict for problem in stopped])
         summary = f"not compared: {' and '.join(problem.side for problem in stopped)} did not run to the end"
         return replace(result, levels=tuple(LevelVerdict(level, verdict, summary) for level in levels))
-    verdicts, matches = _compared(before, after, levels, inexact)
+    verdicts, matches = _compared(before, after, levels, inexact, again)
     reference = []
     if isinstance(expected, Reference):
         reference.append(_agreement("before", Verdict.ERROR, before, expected, case))
         reference.append(_agreement("after", Verdict.DIFFERENT, after, expected, case))
-    olds, news = distinct_tiles(before), distinct_tiles(after)
+    olds, news = before.distinct_tiles, after.distinct_tiles
     return replace(
         result,
         levels=tuple(named(verdict, pair.old, pair.new) for verdict in verdicts),
@@ -281,15 +296,25 @@ def judged(
 
 
 def _compared(
-    before: Run, after: Run, levels: Sequence[str], inexact: Inexact | None
+    before: Run, after: Run, levels: Sequence[str], inexact: Inexact | None, again: Callable[[], Reply | None]
 ) -> tuple[list[LevelVerdict], tuple[TileMatch, ...]]:
     """The verdict of each level, and which tile stands for which; the instruction streams are walked once."""
     walks = walked(before, after, inexact=inexact) if "operands" in levels else []
     outputs = frozenset().union(*(outputs_from(walk.new, walk.divided) for walk in walks))
+
+    def numbers() -> LevelVerdict:
+        verdict = compare_numbers(before, after, inexact=inexact, outputs=outputs)
+        if verdict.verdict is Verdict.EQUAL or not outputs or inexact is None or not inexact.of_quotients:
+            return verdict
+        other = again()
+        if not isinstance(other, Run) or len(other.outputs) != len(before.outputs):
+            return verdict
+        return compare_numbers(before, after, inexact=inexact, outputs=outputs, again=other)
+
     compare: dict[str, Callable[[], LevelVerdict]] = {
         "layout": lambda: compare_layout(before, after),
         "operands": lambda: compare_operands(before, after, walks=walks),
-        "numbers": lambda: compare_numbers(before, after, inexact=inexact, outputs=outputs),
+        "numbers": numbers,
     }
     return [compare[level]() for level in levels], matched_tiles(walks)
 

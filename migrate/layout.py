@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 from nki_migrate.runtime.cases import Case, CaseError, CaseFile, read_cases
-from nki_migrate.runtime.compare import Failure, Run, TileRow
+from nki_migrate.runtime.compare import Failure, Run
 from nki_migrate.runtime.dialect import memory_of
 from nki_migrate.runtime.messages import Request
 from nki_migrate.runtime.pool import Worker
@@ -49,7 +49,7 @@ def run(
     if output_format == "text":
         click.echo("\n".join(as_text(found)))
     else:
-        rows = [row.as_json() for row in distinct_tiles(recorded)]
+        rows = [row.as_json() for row in recorded.distinct_tiles]
         click.echo(drawn(found) if output_format == "svg" else json.dumps(rows, indent=2))
         for line in (*hazard_lines(found.hazards), *(f"note: {note}" for note in found.notes)):
             click.echo(line, err=True)
@@ -76,15 +76,6 @@ def not_run(case: Case, failure: Failure) -> InputError:
     place = f"{failure.file}:{failure.line}: " if failure.line else ""
     text = f"kernel '{case.kernel}', {case.name}: {place}{failure.message}. {failure.help}"
     return InputError(text.rstrip(". ") + ".")
-
-
-def distinct_tiles(run: Run) -> list[TileRow]:
-    """The tiles of all programs of ``run``, in declaration order, without declarations that repeat an earlier one."""
-    distinct: dict[str, TileRow] = {}
-    for program in run.programs:
-        for row in program.tiles:
-            distinct.setdefault(json.dumps(row.as_json()), row)
-    return list(distinct.values())
 
 
 def _chosen_case(file: str, kernel: str, cases: str | os.PathLike[str] | None, name: str | None) -> Case:

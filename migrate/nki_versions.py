@@ -6,7 +6,6 @@ import functools
 from dataclasses import replace
 from pathlib import Path
 
-from nki_migrate.codemods.ladder.driver import sources_of
 from nki_migrate.codemods.model import Options
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.spec.versions import DEFAULT, Version, version
@@ -35,6 +34,8 @@ def at_version(case: Case, file: str) -> Case:
 @functools.lru_cache(maxsize=64)
 def _shown_range(data: bytes) -> tuple[Version, Version] | None:
     """The oldest and the newest version that a file may be of, where it shows any."""
+    from nki_migrate.codemods.ladder.driver import sources_of
+
     try:
         (source,) = sources_of({"": data.decode()}, Options()).values()
     except (SyntaxError, ValueError):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nki_migrate.codemods.model import Options
-from nki_migrate.codemods.rules.observed_facts import CODE
+from nki_migrate.codemods.syntax.codes import OBSERVED_FACTS as CODE
 from nki_migrate.runtime.cases import Case, CaseError, CaseFile, read_cases
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Kernels, Observation, Reply, Request

@@ -11,10 +11,10 @@ from nki_migrate.codemods.model import Options
 
 from . import interactive, languages, output, rule_commits
 from .changes import Changes
-from .cluster import connected
 from .command_options import must_be_allowed, planned, range_of
 from .discover import STDIN, found_files
 from .errors import InputError
+from .executors import connected
 from .exit_codes import exit_code
 from .ignores import without_codes
 from .journal import last_written
@@ -230,7 +230,7 @@ def _reports(
         must_be_allowed("rewrite --cases")
         options = with_observed(options, files, asked.cases, asked.jobs, must_run=not asked.verify)
     if asked.verify:
-        from .verify_command import verified_rewrite
+        from .verify_migrated import verified_rewrite
 
         return verified_rewrite(files, options, asked.jobs, asked.cases, cluster)
     reports = cached_reports(

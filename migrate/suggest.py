@@ -32,9 +32,10 @@ from .suggest_calls import called_cases
 from .suggest_clock import Clock
 from .suggest_cover import covering
 from .suggest_facts import parameters
+from .suggest_host import host_cases
 from .suggest_objects import with_fields_of
-from .suggest_proposals import proposed_cases
-from .suggest_search import Ask, Search, constants, searched
+from .suggest_proposals import options_of, proposed_cases
+from .suggest_search import Ask, Search, constants, elements, searched, without_mixing
 
 _RUN_SECONDS = 6.0
 """A case that takes longer is too large to be a good one."""
@@ -44,12 +45,16 @@ _COVERING = 0.35
 
 TAKES_TILES = "it seems to take tiles of the kernels that call it"
 """The reason of a function that is decorated like a kernel and is a part of others."""
+HELPS = "it returns no tensor to its caller, and is a part of another kernel"
+"""The reason of one that gives numbers, or writes to tiles of the kernel that calls it."""
 _WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'|to be a tile, got"
 _NO_OUTPUT = "has no output"
 _ALWAYS = 8
 """Runs that fail alike at one line before that is said not to depend on the arguments."""
 _OTHERS = 6
 _STARTS = 200
+_LIGHT = 1 << 21
+"""Elements of a case that runs before others are looked for: a benchmark's own sizes may take all the time."""
 
 
 @dataclass(frozen=True)
@@ -121,10 +126,11 @@ def suggestions(
         raise InputError(f"{reply.file}:{reply.line}: {reply.message}" if reply.line else reply.message)
     names = [k.name for k in reply.kernels if not k.sub_kernel] if isinstance(reply, Kernels) else []
     unknown = sorted(set(kernels) - set(names))
+    tree = ast.parse(Path(file).read_bytes(), file)
     if unknown or not names:
         asked = f" '{unknown[0]}'" if unknown else ""
-        raise InputError(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}")
-    tree = ast.parse(Path(file).read_bytes(), file)
+        inner = "".join(f"; {line}" for line in made_in_functions(tree).values())
+        raise InputError(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}{inner}")
     found = _Work(workers, Path(file), tree, budget, Clock(workers.width), status)
     return found.suggestions([name for name in names if not kernels or name in kernels])
 
@@ -156,7 +162,8 @@ class _Work:
         known: list[Case] = []
         searches: dict[str, Search] = {}
         for number, name in enumerate(kernels):
-            searches[name] = search = self._search(name, known, self._deadline(len(kernels) - number, _COVERING))
+            left = len(kernels) - number
+            searches[name] = search = self._search(name, known, self._deadline(left, _COVERING), alone=left == 1)
             known += [search.found[0]] if search.found else []
         left = sum(search.found is not None for search in searches.values())
         for name, search in searches.items():
@@ -165,9 +172,10 @@ class _Work:
                 continue
             deadline = self._deadline(left)
             left -= 1
-            others = list(itertools.islice(_other_objects(search.found[0], self._starts(name, ())), _OTHERS))
+            case = search.found[0]
+            others = [*self._options(case), *itertools.islice(_other_objects(case, self._starts(name, ())), _OTHERS)]
             ask = self._ask(deadline, conditions=True)
-            covered = covering(search.found, others, ask, self.clock.over(deadline))
+            covered = covering(search.found, others[: 2 * _OTHERS], ask, self.clock.over(deadline))
             yield Suggestion(name, self._named(covered.cases), search.tried, unseen=covered.unseen)
 
     def _named(self, cases: Sequence[Case]) -> tuple[Case, ...]:
@@ -188,28 +196,42 @@ class _Work:
         nodes = ast.walk(self.tree)
         return next((n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == kernel), None)
 
-    def _search(self, kernel: str, known: Sequence[Case], deadline: float) -> Search:
+    def _search(self, kernel: str, known: Sequence[Case], deadline: float, *, alone: bool) -> Search:
         definition = self._definition(kernel)
         if definition is None:
             return Search()
-        starts = self._starts(kernel, known)
-        return searched(starts, constants(self.tree, definition), self._ask(deadline), self.clock.over(deadline))
+        starts, ask = self._starts(kernel, known), self._ask(deadline, alone=alone)
+        search = searched(
+            starts, constants(self.tree, definition), ask, self.clock.over(deadline), options_of(definition)
+        )
+        if search.found is not None:
+            search.found = without_mixing(search.found, ask)
+        return search
 
     def _starts(self, kernel: str, known: Sequence[Case]) -> Iterator[Case]:
         """Calls, what runs for other kernels, and what the source says."""
         definition = self._definition(kernel)
         if definition is not None:
-            yield from called_cases(self.path, self.tree, definition)
+            proposed = proposed_cases(self.path, self.tree, definition)
+            called = called_cases(self.path, self.tree, definition)
+            told = list(
+                {repr(c): c for c in itertools.chain(called, host_cases(self.path, self.tree, definition))}.values()
+            )
+            yield from (case for case in told if elements(case) <= _LIGHT)
             yield from _adapted(known, definition)
-            yield from proposed_cases(self.path, self.tree, definition)
+            yield from itertools.islice(proposed, 2)
+            yield from (case for case in told if elements(case) > _LIGHT)
+            yield from proposed
 
-    def _ask(self, deadline: float, *, conditions: bool = False) -> Ask:
-        """Runs cases, each for as long as a good one takes at most."""
+    def _ask(self, deadline: float, *, conditions: bool = False, alone: bool = False) -> Ask:
+        """Runs cases, each for as long as a good one takes at most; ``alone``: no other kernel waits for the time."""
 
-        def ask(cases: Sequence[Case]) -> list[Probe | Failure]:
+        def ask(cases: Sequence[Case], *, patient: bool = False) -> list[Probe | Failure]:
             limits = self.budget.limits
             self._show(cases)
-            seconds = max(min(_RUN_SECONDS, limits.seconds, deadline - self.clock.seconds), 1.0)
+            end = self.budget.seconds if patient and alone else deadline
+            left = end - self.clock.seconds if patient else min(end - self.clock.seconds, _RUN_SECONDS)
+            seconds = max(min(limits.seconds, left), 1.0)
             asked = [
                 self.workers.submit(
                     Request(
@@ -238,11 +260,58 @@ class _Work:
             self.status.write(f"cases suggest: {cases[0].kernel}; {done} tried, at most {left:.0f} s left")
         self.ran += len(cases)
 
+    def _options(self, case: Case) -> Iterator[Case]:
+        """``case`` with another value of each parameter that it leaves at its default."""
+        definition = self._definition(case.kernel)
+        for name, values in options_of(definition).items() if definition else ():
+            for value in values[:1] if name not in case.args else ():
+                yield replace(case, args={**case.args, name: value})
+
+    def _gives_nothing(self, kernel: str) -> bool:
+        """Does a kernel neither make a tensor in HBM nor store to one?"""
+        text = ast.unparse(self._definition(kernel) or ast.Pass())
+        return re.search(r"hbm|\bstore\(|dma_copy\(", text) is None
+
     def _reason(self, kernel: str, search: Search) -> str:
         if self._definition(kernel) is None:
             return f"its definition is not in {self.path}: record its launches (nki-migrate record)"
         late = f"the {self.budget.seconds:g} seconds were over (--seconds); " if search.out_of_time else ""
+        caller = _calling_kernel(self.tree, kernel)
+        said = "" if search.obstacle is None else search.obstacle[1].message
+        if caller and (_NO_OUTPUT in said or self._gives_nothing(kernel)):
+            return f"{HELPS}: '{caller}' calls it"
         return late + _obstacle(search)
+
+
+def _calling_kernel(tree: ast.Module, name: str) -> str:
+    """A function of the file that calls another one that is decorated like a kernel; empty if there is none."""
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name != name)
+    for function in functions:
+        calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+        names = {called.id for called in calls if isinstance(called, ast.Name)}
+        if name in names and any("nki" in ast.unparse(decorator) for decorator in function.decorator_list):
+            return function.name
+    return ""
+
+
+def made_in_functions(tree: ast.Module) -> dict[str, str]:
+    """The kernels that functions or methods define, by name, each with the reason why no case launches it."""
+    found: dict[int, tuple[str, str]] = {}
+    owners = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    for owner in owners:
+        for node in (inner for statement in owner.body for inner in ast.walk(statement)):
+            if isinstance(node, ast.FunctionDef) and any(_is_jit(decorator) for decorator in node.decorator_list):
+                found[node.lineno] = f"{owner.name}.{node.name}", (
+                    f"'{node.name}' (line {node.lineno}) is made in '{owner.name}', which a case cannot call: "
+                    "a kernel of the module can be launched, and Beta 2 finds its names"
+                )
+    return dict(found.values())
+
+
+def _is_jit(decorator: ast.expr) -> bool:
+    """``nki.jit``, ``nki.jit(mode=...)``, ``nki.benchmark(...)``."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return re.fullmatch(r"(\w+\.)?nki[._](jit|trace|benchmark|baremetal|profile)", ast.unparse(called)) is not None
 
 
 def _adapted(known: Sequence[Case], kernel: ast.FunctionDef) -> Iterator[Case]:

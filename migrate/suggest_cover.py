@@ -6,6 +6,8 @@ something to leave out; of all that ran, those are kept that show something of t
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,7 @@ _MOST_INSTRUCTIONS = 4000
 _LARGEST = 2048
 _CASES = 4
 _BATCH = 4
+_TURNING = 12
 _TAIL = 28
 """What is cut off a size: no multiple of anything that a tile is."""
 
@@ -51,9 +54,23 @@ def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, over: 
         if len(kept) < _CASES and sides(probe) - shown:
             kept.append(case)
             shown |= sides(probe)
+    turning = list(itertools.islice(_turning(main[0], shown), _TURNING)) if len(kept) < _CASES else []
+    for case, probe in _ran(turning, ask, over):
+        if len(kept) < _CASES and sides(probe) - shown:
+            kept.append(case)
+            shown |= sides(probe)
     if len(kept) == 1:
         kept += [case for case, _ in ran[:1]]
     return Covering(list({repr(case): case for case in kept}.values()), _unseen(shown))
+
+
+def _turning(case: Case, shown: set[Side]) -> Iterator[Case]:
+    """Sizes around the numbers of conditions that went one way only: twice one, and half of it."""
+    missing = {(file, line, text, not side) for file, line, text, side in shown} - shown
+    numbers = {int(found) for _, _, text, _ in missing for found in re.findall(r"\b\d+\b", text)}
+    for number in sorted(each for each in numbers if 2 <= each <= _LARGEST):
+        for size in sizes(case):
+            yield from (resized(case, size, new) for new in (2 * number, max(number // 2, 1)) if new != size)
 
 
 def _unseen(shown: set[Side]) -> tuple[str, ...]:
@@ -117,4 +134,5 @@ def _ran(cases: list[Case], ask: Ask, over: Over) -> list[tuple[Case, Probe]]:
         batch = cases[first : first + _BATCH]
         replies = zip(batch, ask(batch), strict=True)
         found += [(case, reply) for case, reply in replies if isinstance(reply, Probe) and reply.outputs]
-    return found
+    whole = [(case, probe) for case, probe in found if not probe.spread]
+    return whole or found

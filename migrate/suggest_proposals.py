@@ -44,7 +44,8 @@ _SECONDS = 0.5
 _OPTIONS = 5
 _DIFFERENT = 3
 """How many sizes of a dimension are looked at for sizes that all differ, and how many such proposals there are."""
-MAX_ELEMENTS = 1 << 23
+MAX_ELEMENTS = 1 << 25
+"""Of a proposal: a matmul of 2048 x 2048 x 8192 has so many."""
 Size = int | tuple[int, ...]
 
 
@@ -70,7 +71,7 @@ def _arguments(
     path: Path, tree: ast.Module, kernel: ast.FunctionDef, facts: Facts
 ) -> tuple[list[str], list[str], dict[str, object], list[dict[str, object]]]:
     """The tensors, the numbers that sizes depend on, the plain values of the others, and the arguments besides."""
-    defaults, classes, said = _defaults(kernel), classes_of(path, tree), choices(tree, kernel)
+    defaults, classes, said = default_values(kernel), classes_of(path, tree), choices(tree, kernel)
     known = {name: found for name in parameters(kernel) if (found := class_of(kernel, name, classes))}
     made = {name: values for name, wanted in known.items() if (values := objects(wanted, classes))}
     given = {name: values for name, values in made.items() if name not in defaults}
@@ -258,7 +259,7 @@ def _variants(
     return [first, *({**first, name: value} for name, value in (*changed, *others))]
 
 
-def _defaults(kernel: ast.FunctionDef) -> dict[str, object]:
+def default_values(kernel: ast.FunctionDef) -> dict[str, object]:
     """Parameters with a default, and its value where it is a plain one; else the expression."""
     arguments = kernel.args
     positional = [*arguments.posonlyargs, *arguments.args]
@@ -270,6 +271,17 @@ def _defaults(kernel: ast.FunctionDef) -> dict[str, object]:
             found[argument.arg] = evaluated(value, {})
         except Unknown:
             found[argument.arg] = value
+    return found
+
+
+def options_of(kernel: ast.FunctionDef) -> dict[str, list[object]]:
+    """Other values of the parameters that are a truth value by default, or a tuple of numbers."""
+    found: dict[str, list[object]] = {}
+    for name, value in default_values(kernel).items():
+        if isinstance(value, bool):
+            found[name] = [not value]
+        elif isinstance(value, tuple) and value and all(type(each) is int for each in value):
+            found[name] = [(*value[:n], size, *value[n + 1 :]) for n in range(len(value)) for size in (_SIZES[0], 2)]
     return found
 
 

@@ -26,6 +26,7 @@ from .variants import axes, resized, sizes, with_axis, with_number
 _PAIRS = ((2, 2), (1, 1), (3, 3), (2, 2, 2))
 _GRIDS: tuple[tuple[int, ...], ...] = ((1,), (2,), (2, 1), (1, 1), (2, 2), ())
 _LEADING = (2, 1, 4, 128)
+_LEAPS = (4, 16)
 _OF_TENSORS = ("shape", "dtype", "ndim", "reshape", "broadcast_to", "buffer")
 
 
@@ -289,6 +290,8 @@ def _out_of_bound(case: Case, match: re.Match[str], failure: Failure) -> Iterato
     if name in tensors(case) and axis < len(tensors(case)[name].shape):
         whole = resized(case, size, last + 1) if size > 4 else case
         yield from (whole, with_axis(case, name, axis, last + 1), resized(case, size, last + 1))
+        for factor in _LEAPS:  # the loop goes on: the message tells its first step behind the end
+            yield from (with_axis(case, name, axis, factor * (last + 1)), resized(case, size, factor * (last + 1)))
     yield from in_turn(moved(case, size, last + 1), scaled(case, size, last + 1), moved(case, last + 1, size))
 
 
@@ -430,6 +433,18 @@ def _optional(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Ca
             yield with_argument(case, name, tensor(name, (PARTITIONS, PARTITIONS)))
 
 
+def _missing(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """A tensor that is ``None`` by default and is indexed, read or written: one of a shape that another one has."""
+    names = [name for name in re.findall(r"(\w+)\[", _line(failure)) if name not in case.args]
+    shapes = list(dict.fromkeys(spec.shape for spec in tensors(case).values()))
+    for name in dict.fromkeys(names):
+        for output in (True, False):
+            made = (
+                replace(tensor(name, shape), fill="zeros" if output else "normal", output=output) for shape in shapes
+            )
+            yield from (with_argument(case, name, each) for each in made)
+
+
 def _line(failure: Failure) -> str:
     return linecache.getline(failure.file, failure.line)
 
@@ -490,5 +505,6 @@ _MESSAGES: tuple[tuple[str, _Repair], ...] = (
     (r"'(int|float|bool|str|NoneType)' object has no attribute '(\w+)'", _attribute),
     (r"never written to|not written|division by zero|modulo by zero|positive ints?, got", _larger),
     (r"did not end within|ran out of memory|exceeds the|capacity|does not fit", _smaller),
+    (r"'NoneType' object is not subscriptable", _missing),
     (r"NoneType", _optional),
 )

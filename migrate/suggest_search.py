@@ -12,8 +12,9 @@ import heapq
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Failure
@@ -33,24 +34,39 @@ _STARTS = 8
 _PLAIN_SIZES = (128, 512, 256, 64, 1, 2, 4, 8, 1024, 2048)
 _DTYPES = ("bfloat16", "int32", "uint8")
 _LARGEST = 8192
+_LARGEST_TOLD = 1 << 28
+"""Elements of a case whose sizes a call tells."""
+_STOPPED = "did not end within"
+_BETTER = 16 * _BATCH
+"""Runs before a case is taken in which stores repeat elements: sizes of 1 where the kernel means others."""
+_PATIENCE = 4 * _BATCH
+"""Runs before one that took too long gets all the time that there is: no smaller one may run."""
 _TILES = 4
 _FIRST = 2 * _TILES
 _NOTHING_WRITTEN = "never written to"
+_FARTHEST = (-(1 << 20),)
+"""How far a run came that came to its end."""
 _RAN: tuple[tuple[int, ...], int] = ((-(1 << 30),), 0)
 """What is better than any place in the queue: a case that ran is not queued again."""
 
-Ask = Callable[[Sequence[Case]], list[Probe | Failure]]
+
+class Ask(Protocol):
+    """Runs cases; ``patient``: for as long as there is time."""
+
+    def __call__(self, cases: Sequence[Case], *, patient: bool = False) -> list[Probe | Failure]: ...
 
 
 @dataclass
 class Search:
     """What a search came to: the case that runs and its probe, or the failure that came farthest, with its case.
 
-    ``obstacle`` is the best failure of a run that did something: a kernel whose loops do not run at all comes to its
-    end, with nothing written. ``tried`` counts runs; ``endings`` counts those that failed by file, line and message.
+    ``weak`` is the first case whose stores repeat elements. ``obstacle`` is the best failure of a run that did
+    something: a kernel whose loops do not run at all comes to its end, with nothing written. ``tried`` counts runs;
+    ``endings`` counts those that failed by file, line and message.
     """
 
     found: tuple[Case, Probe] | None = None
+    weak: tuple[Case, Probe] | None = None
     best: tuple[Case, Failure] | None = None
     obstacle: tuple[Case, Failure] | None = None
     tried: int = 0
@@ -92,56 +108,121 @@ class _Next:
     case: Case = field(compare=False)
 
 
-def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, over: Over) -> Search:
-    """Run cases until one gives outputs, nothing is left to try, or the time is ``over``."""
-    search = Search()
-    source = iter(starts)
-    queue: list[_Next] = []
-    number = itertools.count()
-    known: dict[str, tuple[tuple[int, ...], int]] = {}
+class _Queue:
+    """Cases to run, best first, and those that took too long, which are worth the time that is left at the end."""
 
-    def push(cases: Iterable[Case], progress: tuple[int, ...], kind: int) -> None:
+    def __init__(self) -> None:
+        self._queue: list[_Next] = []
+        self._number = itertools.count()
+        self._known: dict[str, tuple[tuple[int, ...], int]] = {}
+        self.slow: list[Case] = []
+        self.was_patient = False
+
+    def __bool__(self) -> bool:
+        return bool(self._queue)
+
+    def push(self, cases: Iterable[Case], progress: tuple[int, ...], kind: int, most: int = MAX_ELEMENTS) -> None:
         for case in cases:
             text = repr(case)
-            if (text not in known or (progress, kind) < known[text]) and 0 < _elements(case) <= MAX_ELEMENTS:
-                known[text] = progress, kind
-                heapq.heappush(queue, _Next((progress, kind, next(number)), case))
+            is_better = text not in self._known or (progress, kind) < self._known[text]
+            if is_better and 0 < elements(case) <= most:
+                self._known[text] = progress, kind
+                heapq.heappush(self._queue, _Next((progress, kind, next(self._number)), case))
 
-    push(itertools.islice(source, _STARTS), (), 0)
-    while queue:
-        if over():
+    def batch(self) -> list[Case]:
+        """The next cases, each once: one that is found again may be worth more than it was."""
+        found: list[Case] = []
+        while self._queue and len(found) < _BATCH:
+            case = heapq.heappop(self._queue).case
+            text = repr(case)
+            if self._known[text] != _RAN:
+                self._known[text] = _RAN
+                found.append(case)
+        return found
+
+    def slowest(self) -> list[Case]:
+        """The first of the cases that took too long; no other one will have the time."""
+        first, self.slow, self.was_patient = self.slow[:1], [], True
+        return first
+
+
+def searched(
+    starts: Iterable[Case], constants: Sequence[int], ask: Ask, over: Over, options: Mapping[str, Sequence[object]] = {}
+) -> Search:
+    """Run cases until one gives outputs, nothing is left to try, or the time is ``over``.
+
+    ``options`` are other values of parameters that have a default.
+    """
+    search, queue = Search(), _Queue()
+    source = iter(starts)
+    queue.push(itertools.islice(source, _STARTS), (), 0, _LARGEST_TOLD)
+    while queue or queue.slow:
+        patient = bool(queue.slow) and (not queue or over() or search.tried >= _PATIENCE)
+        if over() and not patient:
             search.out_of_time = True
             break
-        batch = list(itertools.islice(_taken(queue, known), _BATCH))
-        for case, reply in zip(batch, ask(batch), strict=True):
+        batch = queue.slowest() if patient else queue.batch()
+        for case, reply in zip(batch, ask(batch, patient=True) if patient else ask(batch), strict=True):
             search.tried += 1
             if isinstance(reply, Probe):
-                if reply.outputs:
-                    search.found = search.found or (case, reply)
-                continue
-            progress = _progress(reply)
-            is_best = search.best is None or progress <= _progress(search.best[1])
-            search.failed(case, reply)
-            if _NOTHING_WRITTEN in reply.message:
-                push(_with_tiles(case, constants[:_FIRST]), progress, 0)
-            push(itertools.islice(repairs(case, reply), 32), progress, 0)
-            if is_best and not reply.undecided:
-                push(_neighbours(case, constants), progress, 1)
+                _ran(search, queue, case, reply, constants)
+            else:
+                _failed(search, queue, case, reply, constants, options)
         if search.found or search.hopeless:
             break
         if search.tried % (4 * _BATCH) == 0 or not queue:
-            push(itertools.islice(source, 2), (), 0)
+            queue.push(itertools.islice(source, 2), (), 0, _LARGEST_TOLD)
+        if search.weak and search.tried > _BETTER:
+            break
+    search.found = search.found or search.weak
     return search
 
 
-def _taken(queue: list[_Next], known: dict[str, tuple[tuple[int, ...], int]]) -> Iterator[Case]:
-    """The cases of the queue, best first, each once: one that is found again may be worth more than it was."""
-    while queue:
-        case = heapq.heappop(queue).case
-        text = repr(case)
-        if known[text] != _RAN:
-            known[text] = _RAN
-            yield case
+def _ran(search: Search, queue: _Queue, case: Case, probe: Probe, constants: Sequence[int]) -> None:
+    """Keep a case that ran, and look for a better one where its stores repeat elements."""
+    if probe.outputs and not probe.spread:
+        search.found = search.found or (case, probe)
+    elif probe.outputs:
+        search.weak = search.weak or (case, probe)
+        queue.push(_factors(case), _FARTHEST, 0)
+        queue.push(_neighbours(case, constants), _FARTHEST, 1)
+
+
+def _failed(
+    search: Search,
+    queue: _Queue,
+    case: Case,
+    failure: Failure,
+    constants: Sequence[int],
+    options: Mapping[str, Sequence[object]],
+) -> None:
+    """Count a failure, and queue what it asks for, and other options."""
+    progress = _progress(failure)
+    is_best = search.best is None or progress <= _progress(search.best[1])
+    search.failed(case, failure)
+    queue.slow += [case] if _STOPPED in failure.message and not queue.was_patient else []
+    if _NOTHING_WRITTEN in failure.message:
+        queue.push(_with_tiles(case, constants[:_FIRST]), progress, 0)
+    queue.push(itertools.islice(repairs(case, failure), 32), progress, 0)
+    others = (replace(case, args={**case.args, name: value}) for name, values in options.items() for value in values)
+    queue.push(others, progress, 0)
+    if is_best and not failure.undecided:
+        queue.push(_neighbours(case, constants), progress, 1)
+
+
+def without_mixing(found: tuple[Case, Probe], ask: Ask) -> tuple[Case, Probe]:
+    """``found`` with types at which no matmul gets float32 and another one, where there are such that run."""
+    case, probe = found
+    floats = [name for name, spec in tensors(case).items() if spec.dtype == "float32"]
+    if not probe.mixed or not floats:
+        return found
+    whole = case
+    for name in floats:
+        whole = typed(whole, name, "bfloat16")
+    others = [whole, *(typed(case, name, "bfloat16") for name in floats)][:_BATCH]
+    replies = zip(others, ask(others), strict=True)
+    ran = ((each, reply) for each, reply in replies if isinstance(reply, Probe) and reply.outputs and not reply.mixed)
+    return next(ran, found)
 
 
 def _progress(failure: Failure) -> tuple[int, ...]:
@@ -154,7 +235,7 @@ def _worth(failure: Failure) -> tuple[int, ...]:
     return int(_NOTHING_WRITTEN in failure.message), *_progress(failure)
 
 
-def _elements(case: Case) -> int:
+def elements(case: Case) -> int:
     """How much data a case has: 0 where a tensor is empty, which no case can be."""
     if any(0 in value.shape for value in case.args.values() if isinstance(value, TensorSpec)):
         return 0
@@ -179,6 +260,14 @@ def _neighbours(case: Case, constants: Sequence[int]) -> Iterator[Case]:
         for size in sizes(case):
             yield from itertools.islice(moved(case, size, new), 1, None)
     yield from (typed(case, name, dtype) for name in tensors(case) for dtype in _DTYPES)
+
+
+def _factors(case: Case) -> Iterator[Case]:
+    """The case with pairs of numbers, ``(rows, columns)``, whose product is a size."""
+    pairs = [name for name, value in case.args.items() if isinstance(value, tuple) and len(value) == 2]
+    for name, size in itertools.product(pairs, sizes(case)):
+        first = next((n for n in (8, 4, 2) if size % n == 0 and size > n), 1)
+        yield replace(case, args={**case.args, name: (first, size // first)})
 
 
 def _with_tiles(case: Case, tiles: Sequence[int]) -> Iterator[Case]:

@@ -15,9 +15,9 @@ import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nki_migrate.codemods.emit.marks import WORD
 from nki_migrate.codemods.model import Finding, Options
 from nki_migrate.codemods.syntax.logical_lines import LogicalLines
+from nki_migrate.codemods.syntax.mark_text import WORD
 
 from .discover import STDIN, Found
 from .errors import FileError

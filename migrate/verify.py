@@ -8,7 +8,7 @@ undecided or in error, whatever else was found; else 1: a difference is the last
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from nki_migrate.runtime.pool import Workers, pool
 from nki_migrate.runtime.reading import Reads
 
 from .errors import InputError
-from .judging import DEFAULT_LIMITS, Limits, Pair, Task, judged, nki_version, request
+from .judging import DEFAULT_LIMITS, Limits, Pair, Task, judged, request
 from .output import plural
 from .planning import ALL, Choice, Inventory, Wish, check_kernels, file_pairs, notes, planned
 from .progress import Progress
@@ -72,7 +72,8 @@ class Settings:
 class Evidence:
     """A proof, with the tasks it rests on, and what was read for each file (by the user's name of its old version).
 
-    ``searched`` are the conditions that a search asked, by file and kernel.
+    ``versions`` are those of NKI that both sides ran as, by pair and the version that the case asks for; ``searched``
+    the conditions that a search asked, by file and kernel.
     For the report: ``reports`` of the rewrite that was verified, ``contents`` of versions that are not on disk, by path
     and label.
     """
@@ -82,6 +83,7 @@ class Evidence:
     tasks: list[Task] = field(default_factory=list)
     reads: dict[str, set[str]] = field(default_factory=dict)
     kernels: dict[str, int] = field(default_factory=dict)
+    versions: dict[tuple[Pair, str], tuple[str, str]] = field(default_factory=dict)
     searched: dict[tuple[str, str], Sides] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
     contents: dict[tuple[str, str], bytes] = field(default_factory=dict)
@@ -154,7 +156,7 @@ def evidence(pairs: Sequence[Pair], settings: Settings, asked: str, *, may_be_em
         _judged(workers, plan, settings, found)
     if not found.results and not may_be_empty and not any(inventory.unchanged for inventory in inventories):
         raise InputError(f"{asked}: no kernel found: a kernel is a function decorated with nki.jit")
-    found.notes[:0] = [*_versions(found.tasks), *notes(inventories, settings.choice)]
+    found.notes[:0] = [*_versions(found.versions), *notes(inventories, settings.choice)]
     if not settings.searches:
         say_unseen(found, settings)
     return found
@@ -168,10 +170,9 @@ def say_unseen(found: Evidence, settings: Settings) -> None:
         found.results += [each.undecided for each in missed]
 
 
-def _versions(tasks: Sequence[Task]) -> Iterator[str]:
+def _versions(ran: Mapping[tuple[Pair, str], tuple[str, str]]) -> Iterator[str]:
     """Which files run as two versions of NKI, and what says so of the old one. Beta 1 is no version of ``nki``."""
-    for pair, asked in dict.fromkeys((task.pair, task.case.target) for task in tasks):
-        old, new = nki_version(pair.before, pair.old, asked), nki_version(pair.after, pair.new, asked)
+    for (pair, asked), (old, new) in ran.items():
         if old != new and not imports_beta1(pair.old.content(pair.old.located(pair.before))):
             how = "--from" if pair.old.target else "its case says so" if asked == old else "by what it shows"
             yield f"{pair.before}: the old version runs as NKI {old} ({how}), the new one as NKI {new}"
@@ -226,6 +227,7 @@ def _judged(workers: Workers, plan: Sequence[Wish | CaseResult], settings: Setti
         known, task = judged[number], wishes[number]
         if known is not None:
             found.tasks.append(task)
+            found.versions[task.pair, task.case.target] = known.versions
             found.note_reads(task.pair, zip((task.pair.old, task.pair.new), known.reads, strict=True))
             found.results.append(known.result)
     missing = sum(each is None for each in ended)

@@ -1,46 +1,32 @@
-"""``nki-migrate verify`` and ``rewrite --write --verify``, as the command line asks for them."""
+"""``nki-migrate verify``, as the command line asks for it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 from nki_migrate.codemods.model import Options
 from nki_migrate.runtime.compare import LEVELS, Inexact
 from nki_migrate.runtime.spec.versions import DEFAULT
 
 from .cache import cache_directory
-from .cluster import LOCAL, connected
 from .configuration import Configuration
 from .discover import found_files
 from .errors import InputError
+from .executors import LOCAL, connected
 from .ignores import without_codes
 from .judging import DEFAULT_LIMITS, Limits, Pair
-from .kept_reports import kept_reports
-from .nki_pins import with_pins
 from .planning import Choice, file_pairs
 from .proof_cache import Cache
-from .reports import Report
 from .revisions import base_pairs, revision_of
-from .rewriting import rewrite_reports
 from .rule_codes import chosen_codes
 from .surfaces import print_proof, write_report
-from .verdicts import Proof, summary
 from .verify import Evidence, Settings, evidence, levels_to, say_unseen
-from .verify_migrated import only_verified, unproved, verified_migration
-from .verify_search import searched
 
 if TYPE_CHECKING:
-    from nki_migrate.codemods import Options
-
     from .cluster import Cluster
-    from .discover import Found
-
-NO_EXECUTE = "NKI_MIGRATE_NO_EXECUTE"
 
 
 @dataclass(frozen=True)
@@ -109,11 +95,6 @@ class Asked:
         return Cache(Path(self.cache_dir) if self.cache_dir else cache_directory(os.environ))
 
 
-def is_forbidden(environment: Mapping[str, str]) -> bool:
-    """Does the environment forbid to run code of the user's?"""
-    return environment.get(NO_EXECUTE, "").lower() not in ("", "0", "false", "no", "off")
-
-
 def run(asked: Asked, output_format: str, *, tiles: bool = False) -> int:
     """Verify, print the proof, return the exit code. Raises :class:`InputError` for arguments that cannot be used."""
     with connected(asked.executor) as cluster:
@@ -149,6 +130,8 @@ def _searched(found: Evidence, asked: Asked) -> Evidence:
     """``found``, with what a search adds to it if one was asked for."""
     settings = asked.settings
     if asked.search is not None and settings.searches:
+        from .verify_search import searched
+
         searched(found, settings, asked.search)
         say_unseen(found, settings)
     return found
@@ -156,6 +139,7 @@ def _searched(found: Evidence, asked: Asked) -> Evidence:
 
 def _migrated(asked: Asked) -> Evidence:
     from .observing import with_observed
+    from .verify_migrated import migrated_reports, verified_migration
 
     default = Options()
     options = replace(
@@ -173,8 +157,7 @@ def _migrated(asked: Asked) -> Evidence:
     settings, files = asked.settings, found_files(asked.paths, asked.configuration.excludes)
     if asked.unsafe and asked.cases is not None and not asked.no_execute:
         options = with_observed(options, files, asked.cases, asked.jobs, must_run=False)
-    options = with_pins(options, files)
-    reports = kept_reports(files, options, asked.jobs or os.cpu_count() or 1, settings.cache, asked.cluster)
+    reports = migrated_reports(files, options, asked.jobs or os.cpu_count() or 1, settings.cache, asked.cluster)
     reports = [without_codes(report, asked.configuration.ignored_codes(report.path)) for report in reports]
     found = verified_migration(reports, settings, options.target, options.source)
     found.reports = reports
@@ -199,30 +182,3 @@ def _content(pair: Pair) -> bytes:
     pair.old.prepare()
     with open(pair.old.located(pair.before), "rb") as file:
         return file.read()
-
-
-def verified_rewrite(
-    files: Sequence[Found], options: Options, jobs: int | None, cases: str | None, cluster: Cluster | None = None
-) -> tuple[list[Report], Proof]:
-    """The reports of a rewrite, failed where the change is not verified, and the proof; its counts go to stderr.
-
-    What cases showed is trusted first. Files that do not verify with it are rewritten without it, and so are those
-    that import from them.
-    """
-    processes = jobs or os.cpu_count() or 1
-    forbidden = is_forbidden(os.environ)
-    settings = Asked((), migrate=True, jobs=jobs, cases=cases, no_execute=forbidden, cluster=cluster).settings
-    reports = rewrite_reports(files, replace(options, trusted=True), processes, cluster)
-    kept, found = only_verified(reports, settings, options)
-    again = {} if options.unsafe else unproved(reports, kept)
-    if again:
-        for path, reason in again.items():
-            click.echo(
-                f"{path}: what cases show is not used: {reason or 'a file that it goes with does not verify'}", err=True
-            )
-        plain = rewrite_reports(files, options, processes, cluster)
-        reports = [without if report.path in again else report for report, without in zip(reports, plain, strict=True)]
-        kept, found = only_verified(reports, settings, options)
-    if found.results:
-        click.echo(f"verified: {summary(found.proof)}", err=True)
-    return kept, found.proof

@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+import click
 from nki_migrate.codemods import components
 from nki_migrate.codemods.model import Options
+from nki_migrate.codemods.syntax.codes import OBSERVED_FACTS as CODE
 from nki_migrate.runtime.compare import Inexact, Verdict
 from nki_migrate.runtime.versions import Version
 
+from .cache import cache_directory
+from .command_options import is_forbidden
 from .judging import NOT_RUN, NOT_RUN_HELP, Pair
+from .kept_reports import kept_reports
+from .nki_pins import with_pins
 from .notebooks import is_notebook
 from .output import plural
+from .planning import Choice
+from .proof_cache import Cache
 from .reports import Report, imports_beta1, parsed
-from .rewriting import source_name
+from .rewriting import rewrite_reports, source_name
 from .sides import Side
-from .verdicts import CaseResult, Problem
+from .verdicts import CaseResult, Problem, Proof, summary
 from .verify import Evidence, Settings, evidence
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
+    from .discover import Found
 
 REWRITTEN = "rewritten"
 
@@ -28,8 +42,15 @@ def rewritten_side(reports: Sequence[Report], target: str = "") -> Side:
     overlay = tuple((path, report.after) for path, report in changed.items())
     moves = {path: report.moves for path, report in changed.items()}
     bounds = [(ulps, code) for report in changed.values() for code, ulps in report.inexact.items()]
-    inexact = Inexact(*max(bounds)) if bounds else None
+    inexact = Inexact(*max(bounds), of_quotients=True) if bounds else None
     return Side(Version(overlay=overlay), REWRITTEN, moves=moves, inexact=inexact, target=target)
+
+
+def migrated_reports(
+    files: Sequence[Found], options: Options, jobs: int, cache: Cache | None, cluster: Cluster | None
+) -> list[Report]:
+    """What a rewrite of ``files`` by their pins of ``nki`` gives; ``cache`` keeps it."""
+    return kept_reports(files, with_pins(options, files), jobs, cache, cluster)
 
 
 def verified_migration(reports: Sequence[Report], settings: Settings, target: str = "", source: str = "") -> Evidence:
@@ -143,8 +164,6 @@ def unproved(reports: Sequence[Report], kept: Sequence[Report]) -> dict[str, str
 
     ``kept`` are the reports that :func:`only_verified` made of ``reports``.
     """
-    from nki_migrate.codemods.rules.observed_facts import CODE
-
     refused = {
         after.path: after.reason or ""
         for before, after in zip(reports, kept, strict=True)
@@ -156,3 +175,35 @@ def unproved(reports: Sequence[Report], kept: Sequence[Report]) -> dict[str, str
     trees = {source_name(r.path): parsed(r.source)[1] for r in reports if r.status in ("changed", "unchanged")}
     groups = [{paths[name] for name in names} for names in components(trees)]
     return {path: refused.get(path, "") for group in groups if group & refused.keys() for path in sorted(group)}
+
+
+def verified_rewrite(
+    files: Sequence[Found], options: Options, jobs: int | None, cases: str | None, cluster: Cluster | None = None
+) -> tuple[list[Report], Proof]:
+    """The reports of a rewrite, failed where the change is not verified, and the proof; its counts go to stderr.
+
+    What cases showed is trusted first. Files that do not verify with it are rewritten without it, and so are those
+    that import from them.
+    """
+    processes = jobs or os.cpu_count() or 1
+    settings = Settings(
+        choice=Choice(cases, target="beta2"),
+        jobs=jobs,
+        cache=None if cluster is not None else Cache(cache_directory(os.environ)),
+        execute=not is_forbidden(os.environ),
+        cluster=cluster,
+    )
+    reports = rewrite_reports(files, replace(options, trusted=True), processes, cluster)
+    kept, found = only_verified(reports, settings, options)
+    again = {} if options.unsafe else unproved(reports, kept)
+    if again:
+        for path, reason in again.items():
+            click.echo(
+                f"{path}: what cases show is not used: {reason or 'a file that it goes with does not verify'}", err=True
+            )
+        plain = rewrite_reports(files, options, processes, cluster)
+        reports = [without if report.path in again else report for report, without in zip(reports, plain, strict=True)]
+        kept, found = only_verified(reports, settings, options)
+    if found.results:
+        click.echo(f"verified: {summary(found.proof)}", err=True)
+    return kept, found.proof

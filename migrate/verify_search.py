@@ -33,7 +33,7 @@ from nki_migrate.runtime.pool import Workers
 from nki_migrate.runtime.reading import Reads, is_standard
 
 from .case_text import case_toml
-from .judging import Searched, Task, conditions_of, judged, request, union
+from .judging import Searched, Task, by_reciprocal, conditions_of, judged, request, union
 from .output import plural
 from .sides import Side
 from .thresholds import Threshold, proposed, thresholds
@@ -213,7 +213,8 @@ def _disagreeing(
             continue
         tally.compared += 1
         pair = task.pair
-        result = judged(replace(task.case, reference=None), task.levels, old, new, None, pair, task.inexact)
+        again = by_reciprocal(workers, task)
+        result = judged(replace(task.case, reference=None), task.levels, old, new, None, pair, task.inexact, again)
         result = replace(result, before=pair.before, after=pair.after, hardware=task.hardware)
         if result.verdict is not Verdict.EQUAL:
             yield task, result, original

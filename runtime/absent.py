@@ -47,6 +47,10 @@ _STRICT = ("nki", "tilelang")
 """Packages whose modules are all known: one that is not there is a mistake."""
 
 
+MISSING = "there is no module"
+"""What is said of a module that is not installed."""
+
+
 class Placeholder:
     """What a name of an absent or private module stands for. ``why`` ends the sentence of what is not modelled.
 
@@ -146,7 +150,7 @@ def _named(name: str, why: str) -> Placeholder:
 
 def absent(name: str) -> Placeholder:
     """A module that is not installed, or a name of one."""
-    return _named(name, f": there is no module '{name.partition('.')[0]}' here")
+    return _named(name, f": {MISSING} '{name.partition('.')[0]}' here")
 
 
 def harness(name: str) -> Harness:

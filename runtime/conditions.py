@@ -165,6 +165,8 @@ class _Watcher(ast.NodeTransformer):
         return made if isinstance(asked, (ast.BoolOp, ast.UnaryOp)) else self._call(made)
 
     def visit_If(self, node: ast.If) -> ast.AST:
+        if any(isinstance(each, ast.Name) and each.id == "__name__" for each in ast.walk(node.test)):
+            return node  # a script's own part, which no launch runs
         guards = _only_raises(node.body) or _only_raises(node.orelse)
         node.test = node.test if guards else self._test(node.test)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)

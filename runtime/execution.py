@@ -28,6 +28,7 @@ from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
 from .dialect import JIT, Frontend, Launch, frontends, memory_of
+from .isa.quotients import by_reciprocal
 from .messages import Kernel, Kernels, Observation, Probe, Reference, Reply, Request
 from .source import source_of
 from .spec.hardware import TARGETS
@@ -87,8 +88,22 @@ def _answer(request: Request) -> Reply:
     run = _run(request, request.case)
     if request.kind == "probe":
         instructions = sum(len(program.events) for program in run.programs)
-        return Probe(len(run.outputs), instructions, conditions=run.conditions)
+        return Probe(len(run.outputs), instructions, conditions=run.conditions, mixed=_mixes(run), spread=_spreads(run))
     return run
+
+
+def _mixes(run: Run) -> bool:
+    """Does a matmul have one operand of float32, and one of another type?"""
+    matmuls = (event for program in run.programs for event in program.events if event.op == "nc_matmul")
+    kinds = ({operand.dtype == "float32" for operand in event.operands if operand.role != "dst"} for event in matmuls)
+    return any(len(kind) > 1 for kind in kinds)
+
+
+def _spreads(run: Run) -> bool:
+    """Does a store to HBM repeat elements of its tile?"""
+    events = (event for program in run.programs for event in program.events if event.op == "dma_copy")
+    stores = (event.operands for event in events if [o.space == "hbm" for o in event.operands] == [True, False])
+    return any(not rows and not step and count > 1 for _, tile in stores for rows, step, count in tile.steps)
 
 
 def failure_of(error: BaseException, request: Request) -> Failure:
@@ -153,8 +168,21 @@ def load(file: str) -> ModuleType:
         raise CaseError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except errors.NotModelled as error:
+        if not _defines_kernels(module) or absent.MISSING not in error.construct:
+            raise
+        _ENDED[file] = f"loading the file ends at line {error.line}: {error.construct}"
     return module
+
+
+_ENDED: dict[str, str] = {}
+"""Files whose own statements compute with a module that is not here, behind kernels of theirs: what is said of each."""
+
+
+def _defines_kernels(module: ModuleType) -> bool:
+    return any(kernels_of(module, language) for language in JIT)
 
 
 _Imports = Sequence[ast.Import | ast.ImportFrom]
@@ -271,13 +299,14 @@ def _run(request: Request, case: Case) -> Run:
     known = memory_of(front.language).hardware
     if request.hardware not in known:
         raise CaseError(f"kernels of {front.language} run on {', '.join(known)}, not on '{request.hardware}'")
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), by_reciprocal(request.by_reciprocal):
         run = front.launch(Launch(kernel, module, case, request.hardware))
     asked = conditions.so_far() if request.conditions else ()
     left = [
         f"{text}: importing the file without the emulator ends there"
         for text in absent.harnesses(vars(module).values())
     ]
+    left += [said for name, said in _ENDED.items() if name == module.__file__]
     run = replace(run, language=front.language, conditions=asked, notes=(*run.notes, *left))
     return replace(run, hazards=tuple(front.hazards(run, request.hardware))) if request.hazards else run
 

@@ -33,7 +33,8 @@ class Request:
     and tell what its functions got), ``"probe"`` (run it, and tell how far it came) or ``"reference"`` (the NumPy
     reference of ``case``). ``seconds`` (:mod:`.stopwatch`) and ``memory`` bytes of address space are limits.
     ``version`` says which content the files have. ``hazards``: look for them in the record of a run. ``language``
-    is that of the file's kernels. ``conditions``: watch how those of the user's code go.
+    is that of the file's kernels. ``conditions``: watch how those of the user's code go. ``by_reciprocal``: compute
+    quotients as a kernel of Beta 2 does (:mod:`.isa.quotients`).
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Request:
     hazards: bool = False
     language: str = "nki"
     conditions: bool = False
+    by_reciprocal: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,12 +86,18 @@ class Observation:
 
 @dataclass(frozen=True)
 class Probe:
-    """A run that ended well: its outputs, instructions and seconds, and how its conditions went, if that was asked."""
+    """A run that ended well: its outputs, instructions and seconds, and how its conditions went, if that was asked.
+
+    ``mixed``: did a matmul get float32 and another type, which one of Beta 2 refuses? ``spread``: did a store repeat
+    elements of its tile?
+    """
 
     outputs: int
     instructions: int
     seconds: float = 0.0
     conditions: tuple[Condition, ...] = ()
+    mixed: bool = False
+    spread: bool = False
     reads: Reads = field(default=Reads(), compare=False)
 
 

@@ -105,8 +105,8 @@ def bound_in_loop(frame: FrameType) -> frozenset[str] | None:
     code = frame.f_code
     key = (id(code), frame.f_lasti)
     if key not in _BINDS:
-        inner = (name for part in code.co_consts if isinstance(part, CodeType) for name in _stores(part))
-        body = _body_of_loop(code, _instruction(frame))
+        instructions, inner = _bindings(code)
+        body = _body_of_loop(code, instructions, _instruction(frame))
         _BINDS[key] = (code, None if body is None else frozenset((*body, *inner)))
     return _BINDS[key][1]
 
@@ -114,9 +114,21 @@ def bound_in_loop(frame: FrameType) -> frozenset[str] | None:
 _BINDS: dict[tuple[int, int], tuple[CodeType, frozenset[str] | None]] = {}
 
 
-def _body_of_loop(code: CodeType, at: int) -> list[str] | None:
+def _bindings(code: CodeType) -> tuple[list[dis.Instruction], list[str]]:
+    """The instructions of ``code``, and what functions inside bind for it: read once, not for each of its loops."""
+    known = _BINDINGS.get(id(code))
+    if known is None:
+        inner = [name for part in code.co_consts if isinstance(part, CodeType) for name in _stores(part)]
+        known = _BINDINGS[id(code)] = (code, list(dis.get_instructions(code)), inner)
+    return known[1:]
+
+
+_BINDINGS: dict[int, tuple[CodeType, list[dis.Instruction], list[str]]] = {}
+"""By ``id`` of the code, which is kept alive."""
+
+
+def _body_of_loop(code: CodeType, instructions: list[dis.Instruction], at: int) -> list[str] | None:
     """What the body of the ``for`` whose ``FOR_ITER`` is at ``at`` binds, without the target of the loop itself."""
-    instructions = list(dis.get_instructions(code))
     ends = [i.argval for i in instructions if i.offset == at and i.opname == "FOR_ITER"]
     handles = code.co_exceptiontable if hasattr(code, "co_exceptiontable") else b""  # Python 3.10 has SETUP_FINALLY
     if not ends or handles or any("SETUP" in i.opname for i in instructions):

@@ -6,8 +6,10 @@ import gc
 import itertools
 import linecache
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -36,6 +38,16 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 HARDWARE = "gen3"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where Python may write no compiled modules, those of a session lie apart: each process would compile the tool."""
+    if sys.dont_write_bytecode and not hasattr(config, "workerinput"):
+        folder = tempfile.mkdtemp(prefix="bytecode-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = folder
+        sys.dont_write_bytecode = False
 
 
 def pytest_collection_finish() -> None:

@@ -12,7 +12,7 @@ from first_rung import rewrite
 from hypothesis import given
 from hypothesis import strategies as st
 from nki_migrate.cli import main
-from nki_migrate.codemods.emit.marks import is_mark
+from nki_migrate.codemods.syntax.mark_text import is_mark
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Failure
 from test_codemods_random import HEAD as RANDOM_HEAD

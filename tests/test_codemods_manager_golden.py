@@ -9,7 +9,6 @@ from nki_migrate.runtime.cases import read_cases
 from nki_migrate.runtime.compare import LEVELS
 from nki_migrate.runtime.legality import check_source
 from nki_migrate.runtime.messages import Request
-from nki_migrate.runtime.pool import pool
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 from nki_migrate.verify import judged
 
@@ -43,12 +42,6 @@ def migrated(name: str, blocks: str):
     golden = GOLDENS[name]
     options = Options(**{**golden.options, "allocation": "sbuf-manager", "blocks": blocks})
     return rewrite(golden.before, options, str(golden.before_path))
-
-
-@pytest.fixture(scope="module")
-def workers():
-    with pool(1) as started:
-        yield started
 
 
 @pytest.mark.parametrize("blocks", ["auto", "list"])

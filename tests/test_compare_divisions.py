@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,10 +11,15 @@ import numpy as np
 import pytest
 from first_rung import Options, rewrite
 from nki_migrate.codemods.rules.nl_compute import BY_NUMBER_ULPS, BY_TILE_ULPS
+from nki_migrate.judging import Pair
+from nki_migrate.planning import Choice
 from nki_migrate.runtime import isa
 from nki_migrate.runtime.compare import Inexact, Run, Verdict, compare_operands, outputs_from, walked
 from nki_migrate.runtime.numerics import convert, ulp_distance
+from nki_migrate.runtime.versions import Version
+from nki_migrate.sides import Side
 from nki_migrate.verdicts import Proof, as_json, as_text
+from nki_migrate.verify import Settings, evidence
 from nki_migrate.verify_command import Asked, verified
 from test_compare_operands import F32, Bench, _view, record
 
@@ -253,14 +259,37 @@ def test_what_a_rewrite_declares_is_what_verify_accepts() -> None:
     found = numbers(proof)
     assert found["quotients, float32"] == ("equal", 1) and found["quotients, bfloat16"][0] == "equal"
     assert found["halves, float32"] == ("equal", 0)
-    assert found["further, float32"] == ("different", 0)
+    assert found["further, float32"][0] == "equal" and found["further, float32"][1] > 100
     text = as_text(proof)
     assert "  quotients, float32 (gen3): equal within 1 ULP\n" in text
     assert "numbers    equal      1 output, at most 1 ULP apart, within 2 (declared by NKI022)" in text
-    assert "note: NKI022 declares 2 ULP for what a division gives; what is computed from it can be further" in text
-    assert "within declared ULPs), 1 different" in text
+    assert f"at most {found['further, float32'][1]} ULP apart, by the rounding of quotients alone" in text
+    assert "note: more than the 2 ULP that NKI022 declares for a quotient" in text
+    assert "within declared ULPs), 0 different" in text
     assert '"ulps": 1' in as_json(proof)
     assert not any(result.doubts for result in proof.results)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("a / nl.load(y), a)", "a / nl.load(y), 1.0)"),
+        ("a / nl.load(y)", "a / nl.load(x)"),
+    ],
+)
+def test_what_else_differs_behind_a_division_is_different(right: str, wrong: str) -> None:
+    """The old kernel with its quotients rounded like the new ones has other bits than another one."""
+    new = rewrite(SOURCE.replace(right, wrong), Options(unsafe=True)).source
+    after = Version(overlay=((os.path.realpath("k.py"), new.encode()),))
+    side = Side(after, "rewritten", inexact=Inexact(BY_NUMBER_ULPS, "NKI022", of_quotients=True))
+    settings = Settings(("numbers",), choice=Choice(None, frozenset(("further",)), None), jobs=2)
+    first, _ = evidence([Pair("k.py", "k.py", new=side)], settings, "k.py").results
+    assert first.levels[-1].verdict is Verdict.DIFFERENT and first.levels[-1].differences
+
+
+def test_a_bound_of_the_users_is_one_for_what_is_computed_from_quotients() -> None:
+    asked = Asked(("k.py",), migrate=True, unsafe=True, jobs=2, kernels=("further",), ulps=3)
+    assert numbers(verified(asked).proof)["further, float32"] == ("different", 0)
 
 
 def test_stored_pairs_need_a_declaration_of_the_users() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from nki_migrate.runtime import isa
 from nki_migrate.runtime.compare import Permitted, Run, Verdict, compare_operands, trace_of
 from nki_migrate.runtime.compare.operands import UNPINNED
+from nki_migrate.runtime.compare.trace import dtype_named
 from nki_migrate.runtime.machine import Machine
 from nki_migrate.runtime.memory import Allocation, View, view_of
 from nki_migrate.runtime.spec.hardware import TARGETS
@@ -37,9 +39,10 @@ class Bench:
         shape: tuple[int, ...] = (128, 64),
         block: tuple[int, ...] = (),
         space: str = "sbuf",
+        dtype: np.dtype[Any] = F32,
     ) -> Allocation:
         where = None if address is None else (0, address)
-        return self.machine.allocate(space, shape, F32, name=name, block=block, address=where)
+        return self.machine.allocate(space, shape, dtype, name=name, block=block, address=where)
 
     def copy(self, dst: Allocation, src: Allocation, at: object = ..., of: object = ..., op: str = "") -> None:
         """``dst[at] = src[of]``, by DMA where DMA reads ``src``."""
@@ -375,3 +378,66 @@ def test_the_first_divergence_names_both_lines_and_both_addresses() -> None:
     assert difference.before.what == "t sbuf partition 0 byte 0 [128 x 64] steps (1p+0, 0p+4) float32"
     assert difference.after.what == "t sbuf partition 0 byte 4096 [128 x 64] steps (1p+0, 0p+4) float32"
     assert difference.before.file.endswith("test_compare_operands.py") and difference.before.line > 0
+
+
+BF16 = dtype_named("bfloat16")
+
+
+def placed(
+    b: Bench,
+    *,
+    own: bool,
+    dtypes: tuple[object, object] = (F32, F32),
+    address: int | None = None,
+    again: bool = False,
+    between: bool = False,
+    moves: bool = False,
+) -> None:
+    """A result in a part of a tile, computed there or in a tile of its ``own`` type that is copied there."""
+    a, total = b.tile("a", dtype=dtypes[0] if moves else F32), b.tile("total", shape=(128, 128), dtype=dtypes[1])
+    b.copy(a, b.x, of=0)
+    result = _view(total, np.s_[:, :64])
+    if own:
+        tile = b.tile("own", address, dtype=dtypes[0])
+        result = _view(tile)
+    made = isa.copy("tensor_copy", _view(a)) if moves else isa.tensor_tensor(_view(a), _view(a), "add")
+    isa.commit(b.machine, made, result)
+    if between:
+        b.copy(b.out, a, at=1, op="activation")
+    if own:
+        isa.commit(b.machine, isa.copy("tensor_copy", result), _view(total, np.s_[:, :64]))
+    if not between:
+        b.copy(b.out, a, at=1, op="activation")
+    if again:
+        isa.commit(b.machine, isa.copy("tensor_copy", result), _view(total, np.s_[:, 64:]))
+    b.copy(b.out, total, at=0, of=np.s_[:, :64], op="activation")
+
+
+def test_a_result_that_is_copied_to_its_place_is_computed_there() -> None:
+    verdict = compare_operands(record(lambda b: placed(b, own=False)), record(lambda b: placed(b, own=True)))
+    assert verdict.verdict is Verdict.EQUAL, verdict
+    assert "1 tensor_copy more after: of a result that is computed into a tile of its type, by NKI021" in verdict.notes
+    both = record(lambda b: placed(b, own=True))
+    assert compare_operands(both, both).verdict is Verdict.EQUAL
+    assert compare_operands(both, record(lambda b: placed(b, own=False))).verdict is Verdict.DIFFERENT
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"dtypes": (BF16, F32)}, {"dtypes": (F32, BF16)}, {"address": 0}, {"again": True}, {"between": True}],
+    ids=["rounded", "rounded twice", "pinned", "used again", "not at once"],
+)
+def test_a_result_that_is_copied_is_of_its_place_s_type_in_a_tile_of_its_own(wrong: dict[str, object]) -> None:
+    old = {key: value for key, value in wrong.items() if key == "dtypes"}
+    verdict, message = compared(
+        lambda b: placed(b, own=False, **old),  # type: ignore[arg-type]
+        lambda b: placed(b, own=True, **wrong),  # type: ignore[arg-type]
+    )
+    assert verdict is Verdict.DIFFERENT, message
+
+
+def test_a_move_that_is_converted_after_it_is_converted_by_it() -> None:
+    def kernel(b: Bench, own: bool) -> None:
+        placed(b, own=own, dtypes=(BF16, F32), moves=True)
+
+    assert compared(lambda b: kernel(b, False), lambda b: kernel(b, True)) == (Verdict.EQUAL, "")

@@ -5,6 +5,7 @@ change has been changed. What the function and its module knew before must be wh
 """
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -132,22 +133,61 @@ def test_what_is_refused_leaves_nothing_behind(faults: Faults) -> None:
     assert {name: places[:3] for name, places in faults.left.items()} == {}
 
 
+REFUSED = Refuse(ast.Pass(), LANGUAGE, "no", "none")
+
+
+def refuse(change: Callable[[], object]) -> None:
+    change()
+    raise REFUSED
+
+
 def test_a_draft_takes_back_the_last_change_first() -> None:
     draft, names, table, items = Draft(), {"a"}, {"x": 1}, [1]
-    draft.add(names, "a")
-    draft.add(names, "b")
-    draft.put(table, "x", 2)
-    draft.put(table, "x", 3)
-    draft.put(table, "y", 4)
-    draft.append(items, 1)
-    draft.drop()
+
+    def change() -> None:
+        draft.add(names, "a")
+        draft.add(names, "b")
+        draft.put(table, "x", 2)
+        draft.put(table, "x", 3)
+        draft.put(table, "y", 4)
+        draft.append(items, 1)
+
+    assert draft.attempt(refuse, change) is REFUSED
     assert (names, table, items) == ({"a"}, {"x": 1}, [1])
+    assert draft.attempt(change) is None
+    assert (names, table, items) == ({"a", "b"}, {"x": 3, "y": 4}, [1, 1])
+
+
+def test_a_draft_takes_back_what_was_attempted_alone() -> None:
+    draft, table = Draft(), {"x": 1}
+    draft.put(table, "x", 2)
+    assert draft.attempt(refuse, lambda: draft.put(table, "x", 3)) is REFUSED
+    assert table == {"x": 2}
 
 
 def test_what_was_kept_stays() -> None:
     draft, counts = Draft(), Counter({"NKI001": 1})
-    draft.put(counts, "NKI001", 2)
-    draft.keep()
-    draft.put(counts, "NKI002", 1)
-    draft.drop()
+
+    def change() -> None:
+        draft.put(counts, "NKI001", 2)
+        draft.keep()
+        draft.put(counts, "NKI002", 1)
+
+    assert draft.attempt(refuse, change) is REFUSED
     assert counts == {"NKI001": 2}
+
+
+def _head(node: ast.AST) -> str:
+    """The first line of a handler, or of a call."""
+    return ast.unparse(node).split("\n")[0] if isinstance(node, ast.ExceptHandler | ast.Call) else ""
+
+
+def test_a_refusal_becomes_a_value_in_one_place() -> None:
+    """What decides by a refusal asks :meth:`Draft.attempt`: no other code catches one, and leaves half a change."""
+    catching = [
+        path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "codemods").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if re.match(r"except .*\bRefuse\b|suppress\(.*\bRefuse\b", _head(node))
+    ]
+    assert catching == ["codemods/project/draft.py"]

@@ -19,7 +19,7 @@ from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import Run, trace_of
 from nki_migrate.runtime.hazards import find
 from nki_migrate.runtime.messages import Request
-from nki_migrate.runtime.pool import pool
+from nki_migrate.runtime.pool import Workers, pool
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET, TARGETS
 
 nki, nl, nisa = MODULES["neuronxcc.nki"], MODULES["neuronxcc.nki.language"], MODULES["neuronxcc.nki.isa"]
@@ -39,21 +39,20 @@ def golden_runs() -> list[tuple[str, Case, Path]]:
     return runs
 
 
-def test_no_golden_gives_a_false_alarm() -> None:
+def test_no_golden_gives_a_false_alarm(workers: Workers) -> None:
     runs = golden_runs()
     found = {}
-    with pool(2) as workers:
-        hardware = [case.hardware or DEFAULT_TARGET for _, case, _ in runs]
-        replies = [
-            workers.submit(Request("run", str(path), case, target))
-            for (_, case, path), target in zip(runs, hardware, strict=True)
-        ]
-        for (name, case, path), target, reply in zip(runs, hardware, replies, strict=True):
-            run = reply.result()
-            assert isinstance(run, Run), (name, case.name, run)
-            kinds = [hazard.kind for hazard in find(run, TARGETS[target])]
-            if kinds != WRONG_ON_PURPOSE.get((name, case.name), []):
-                found[name, case.name, path.name] = kinds
+    hardware = [case.hardware or DEFAULT_TARGET for _, case, _ in runs]
+    replies = [
+        workers.submit(Request("run", str(path), case, target))
+        for (_, case, path), target in zip(runs, hardware, strict=True)
+    ]
+    for (name, case, path), target, reply in zip(runs, hardware, replies, strict=True):
+        run = reply.result()
+        assert isinstance(run, Run), (name, case.name, run)
+        kinds = [hazard.kind for hazard in find(run, TARGETS[target])]
+        if kinds != WRONG_ON_PURPOSE.get((name, case.name), []):
+            found[name, case.name, path.name] = kinds
     assert found == {}
     assert len(runs) > 100
 
@@ -128,22 +127,24 @@ def test_without_dependent_iterations_a_parallel_loop_runs_the_same_backwards(pr
         np.testing.assert_array_equal(forwards.outputs[0], backwards.outputs[0])
 
 
-def old_outputs() -> dict[tuple[str, str], list[np.ndarray]]:
-    """The outputs of every golden's Beta 1 kernel, as this process' environment says that loops run."""
+def old_outputs(workers: Workers) -> dict[tuple[str, str], list[np.ndarray]]:
+    """The outputs of every golden's Beta 1 kernel, as the environment of ``workers`` says that loops run."""
     runs = [(name, case, path) for name, case, path in golden_runs() if path == GOLDENS[name].before_path]
-    with pool(2) as workers:
-        replies = [
-            workers.submit(Request("run", str(path), case, case.hardware or DEFAULT_TARGET)) for _, case, path in runs
-        ]
-        found = {(name, case.name): reply.result() for (name, case, _), reply in zip(runs, replies, strict=True)}
+    replies = [
+        workers.submit(Request("run", str(path), case, case.hardware or DEFAULT_TARGET)) for _, case, path in runs
+    ]
+    found = {(name, case.name): reply.result() for (name, case, _), reply in zip(runs, replies, strict=True)}
     assert all(isinstance(reply, Run) for reply in found.values())
     return {key: [packed.array() for packed in reply.outputs] for key, reply in found.items()}
 
 
-def test_goldens_run_the_same_backwards_up_to_the_rounding_of_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    forwards = old_outputs()
+def test_goldens_run_the_same_backwards_up_to_the_rounding_of_sums(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forwards = old_outputs(workers)
     monkeypatch.setenv("NKI_MIGRATE_DESCENDING", "1")
-    backwards = old_outputs()
+    with pool(2) as descending:
+        backwards = old_outputs(descending)
     assert len(forwards) > 50
     for key, outputs in forwards.items():
         same = [

@@ -9,8 +9,8 @@ import re
 
 import pytest
 from nki_migrate.codemods import Options, rewrite
-from nki_migrate.codemods.emit.marks import WORD
 from nki_migrate.codemods.rules.registry import RULES
+from nki_migrate.codemods.syntax.mark_text import WORD
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Failure
 from test_marks import KERNELS, source_of

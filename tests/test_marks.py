@@ -14,7 +14,7 @@ from nki_migrate import codemods
 from nki_migrate.checking import check_report
 from nki_migrate.cli import main
 from nki_migrate.codemods.driver.backlog import backlog, may_have_backlog
-from nki_migrate.codemods.emit.marks import WORD
+from nki_migrate.codemods.syntax.mark_text import WORD
 from nki_migrate.golden import GOLDENS
 from nki_migrate.reports import Report
 from nki_migrate.rewriting import rewrite_report

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from first_rung import Options, rewrite, rewrite_together
-from nki_migrate import verify_command
+from nki_migrate import verify_migrated
 from nki_migrate.cli import main
 from nki_migrate.codemods import Finding, Outcome
 from nki_migrate.codemods.lower.assumptions import best_observed
@@ -110,13 +110,13 @@ def test_what_does_not_verify_stays(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_verifies_only_without_it_is_written_without_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judged = verify_command.only_verified
+    judged = verify_migrated.only_verified
 
     def refusing(reports, settings, target):
         kept, found = judged(reports, settings, target)
         return [r.failed("not written: no") if "NKI033" in r.applied else r for r in kept], found
 
-    monkeypatch.setattr(verify_command, "only_verified", refusing)
+    monkeypatch.setattr(verify_migrated, "only_verified", refusing)
     files(k=NOT_RUN)
     code, err = run(capsys, "--write", "--verify", "k.py")
     assert "k.py: what cases show is not used: not written: no" in err

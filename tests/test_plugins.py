@@ -1,5 +1,6 @@
 """Rules of other packages, in-house names of NKI's functions, and ``test-rules``."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -75,16 +76,18 @@ def here(tmp_path, monkeypatch):
 def installed(tmp_path):
     """Install packages with one rule each; what a command says with them."""
     site = tmp_path / "site"
+    seconds = itertools.count(1)
 
     def install(text=RULE, name="acme_rules"):
         (site / f"{name}-1.0.dist-info").mkdir(parents=True, exist_ok=True)
         (site / f"{name}.py").write_text(text)
+        os.utime(site / f"{name}.py", times=(0, next(seconds)))  # no compiled module of an older text is of its time
         (site / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
         entry = f"[nki_migrate.rules]\n{name} = {name}\n"
         (site / f"{name}-1.0.dist-info" / "entry_points.txt").write_text(entry)
 
     def run(*arguments):
-        environment = {**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(site)}
         command = [sys.executable, "-m", "nki_migrate", *arguments]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
         return done.returncode, done.stdout, done.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nki_migrate.codemods.emit.marks import WORD
+from nki_migrate.codemods.syntax.mark_text import WORD
 
 
 def unmarked(text: str) -> str:

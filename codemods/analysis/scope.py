@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ..expr import algebra
 from ..expr.declarations import Pinned
@@ -18,6 +19,9 @@ from ..project.own_assertions import check_own
 from ..project.program import Module, numbered
 from ..syntax.names import BETA2, canonical, dotted
 from ..syntax.source import Source
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass
@@ -76,6 +80,15 @@ class Scope:
     @property
     def evaluator(self) -> Evaluator:
         return self.module.program.evaluator
+
+    def attempt(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Refuse:
+        """What ``question`` answers, or why it cannot: then the function knows and emits what it did before."""
+        known = self.state() | {"out": [*self.out], "guards": self.guards}
+        known |= {"called": dict(self.called), "given": dict(self.given)}
+        answer = self.draft.attempt(question, *args, **kwargs)
+        if isinstance(answer, Refuse):
+            vars(self).update(known)
+        return answer
 
     def state(self) -> dict[str, Any]:
         """What a statement may change of what is known here, as it is now."""

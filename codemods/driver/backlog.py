@@ -9,10 +9,11 @@ from functools import lru_cache
 from nki_migrate.runtime.spec import beta1, beta2
 from nki_migrate.runtime.spec.versions import OLDEST, Version, version
 
-from ..emit.marks import WORD, marked
+from ..emit.marks import marked
 from ..expr.tables import beta2_has, beta2_lacks, refusal_note
 from ..model import Finding
 from ..syntax.codes import UNSUPPORTED as CODE
+from ..syntax.mark_text import WORD
 from ..syntax.names import BETA2, Import, canonical, dotted, imports
 from ..syntax.nodes import first_line, parents_of
 

@@ -10,7 +10,7 @@ from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.frames import Analysis
-from ..expr.values import Python, Value
+from ..expr.values import Function, Python, Value
 from ..lower.parameters import kernel_parameters
 from ..model import KEPT
 from ..plan.accumulators import drop_zeros
@@ -177,12 +177,15 @@ def _names_read(node: ast.AST) -> set[str]:
 def _lift_unused(scope: Scope) -> None:
     for function in scope.nested:
         if function.node not in scope.module.lifted:
-            try:
-                _check_only_called(scope, function.node)
-                lift(scope, function)
-            except Refuse as refusal:
+            refusal = scope.draft.attempt(_lift, scope, function)
+            if refusal is not None:
                 scope.module.report(refusal)
                 scope.kept.append(function.node)
+
+
+def _lift(scope: Scope, function: Function) -> None:
+    _check_only_called(scope, function.node)
+    lift(scope, function)
 
 
 def _check_only_called(scope: Scope, nested: ast.FunctionDef) -> None:

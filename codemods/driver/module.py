@@ -12,7 +12,6 @@ from nki_migrate.runtime.spec.seen import SeenFunction
 
 from ..analysis.scope import Scope
 from ..emit.apply import Parsed, applied
-from ..emit.marks import WORD
 from ..emit.marks import plan as plan_marks
 from ..emit.output_assertions import output_assertions
 from ..expr import algebra
@@ -50,6 +49,7 @@ from ..rules import (
 )
 from ..syntax import codes
 from ..syntax.codes import LANGUAGE
+from ..syntax.mark_text import WORD
 from ..syntax.names import canonical
 from ..syntax.names import imports as names_imported
 from ..syntax.node_index import of_kinds, trees_changed, walk
@@ -369,9 +369,8 @@ def _named(program: Program, module: Module, function: ast.FunctionDef) -> list[
 
 
 def _walk_one(module: Module, function: ast.FunctionDef, parameters: Parameters) -> None:
-    try:
-        walk_function(module, function, parameters)
-    except Refuse as refusal:
+    refusal = module.program.draft.attempt(walk_function, module, function, parameters)
+    if isinstance(refusal, Refuse):
         module.report(refusal)
 
 

@@ -71,9 +71,7 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
 
 
 def _walk_statement(scope: Scope, statement: ast.stmt) -> None:
-    handler = _HANDLERS.get(type(statement))
-    simple = isinstance(statement, SIMPLE)
-    known, sizes = scope.state() if simple else {}, dict(scope.sizes)
+    known, sizes = scope.state() if isinstance(statement, SIMPLE) else {}, dict(scope.sizes)
     scope.out = []
     scope.called, scope.given = {}, {}
     scope.current = statement
@@ -81,33 +79,42 @@ def _walk_statement(scope: Scope, statement: ast.stmt) -> None:
         scope.apply(LANGUAGE, statement)
         scope.module.edits.replaced[statement] = []
         return
-    try:
-        if statement in scope.module.lost_writes:
-            raise scope.module.lost_writes[statement]
-        if type(statement) in FORBIDDEN_STATEMENTS and not isinstance(statement, ast.With):
-            what, help = FORBIDDEN_STATEMENTS[type(statement)]
-            raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
-        table = bind_keys(scope, statement)
-        if expand(scope, statement):
-            scope.draft.put(scope.module.edits.replaced, statement, scope.out)
-        elif handler is not None:
-            handler(scope, statement)
-        if table:
-            scope.env[table] = Keyed()
-    except Refuse as refusal:
-        scope.draft.drop()
+    refusal = scope.draft.attempt(_rewrite, scope, statement)
+    if refusal is not None:
         scope.sizes, scope.out = sizes, []
         vars(scope).update(known)
-        scope.module.report(refusal)
-        scope.kept.append(statement)
-        scope.module.kept.add(statement)
-        if simple and scope.source.is_changed(statement):
-            scope.module.edits.replaced[statement] = [New(scope.source.segment(statement))]
-        _list_instead(scope, statement, refusal)
-        bound = Python() if _stays_python(scope, statement) else left_tile(scope, statement, refusal)
-        scope.env |= dict.fromkeys(bound_by(statement), bound)
+        _leave_alone(scope, statement, refusal)
     for name in bound_by(statement):
         kill(scope, name)
+
+
+def _rewrite(scope: Scope, statement: ast.stmt) -> None:
+    """Raises :class:`Refuse` for a statement that cannot be rewritten."""
+    if statement in scope.module.lost_writes:
+        raise scope.module.lost_writes[statement]
+    if type(statement) in FORBIDDEN_STATEMENTS and not isinstance(statement, ast.With):
+        what, help = FORBIDDEN_STATEMENTS[type(statement)]
+        raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
+    table = bind_keys(scope, statement)
+    handler = _HANDLERS.get(type(statement))
+    if expand(scope, statement):
+        scope.draft.put(scope.module.edits.replaced, statement, scope.out)
+    elif handler is not None:
+        handler(scope, statement)
+    if table:
+        scope.env[table] = Keyed()
+
+
+def _leave_alone(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
+    """Report why a statement stays as it is; what it binds is what Beta 1 makes of it."""
+    scope.module.report(refusal)
+    scope.kept.append(statement)
+    scope.module.kept.add(statement)
+    if isinstance(statement, SIMPLE) and scope.source.is_changed(statement):
+        scope.module.edits.replaced[statement] = [New(scope.source.segment(statement))]
+    _list_instead(scope, statement, refusal)
+    bound = Python() if _stays_python(scope, statement) else left_tile(scope, statement, refusal)
+    scope.env |= dict.fromkeys(bound_by(statement), bound)
 
 
 def _list_instead(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
@@ -307,11 +314,11 @@ def _header_text(scope: Scope, node: ast.expr, text: str) -> None:
 
 def _test(scope: Scope, test: ast.expr) -> None:
     """Write a condition for Beta 2; one that cannot be is reported, and what stands under it is still rewritten."""
-    try:
-        _header_text(scope, test, truth_text(scope, test) or render(scope, test))
-    except Refuse as refusal:
-        scope.module.report(refusal)
-        _header_text(scope, test, scope.source.segment(test))
+    text = scope.draft.attempt(lambda: truth_text(scope, test) or render(scope, test))
+    if isinstance(text, Refuse):
+        scope.module.report(text)
+        text = scope.source.segment(test)
+    _header_text(scope, test, text)
 
 
 def _if(scope: Scope, statement: ast.stmt) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import ast
 import io
 import json
-import re
 import tokenize
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -24,19 +23,9 @@ from ..model import Finding
 from ..project.program import Module
 from ..rules.registry import RULES
 from ..syntax.logical_lines import LogicalLines
+from ..syntax.mark_text import MARK, WORD, mark_in, mark_of
 from ..syntax.node_index import walk
 from ..syntax.nodes import blocks
-
-WORD = "nki-migrate NK"
-"""What every mark has, as text."""
-
-_MARK = re.compile(r"nki-migrate (NK[A-Z]\d+): (.*)")
-
-
-def mark_of(code: str, message: str) -> str:
-    """What a mark says of a finding."""
-    return f"nki-migrate {code}: {' '.join(message.split())}"
-
 
 # --- marks that are written ------------------------------------------------------------------------------------------
 
@@ -159,10 +148,10 @@ def marked(text: str, tree: ast.Module) -> list[Finding]:
         return []
     found: dict[int, tuple[str, str, str]] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assert) and (mark := _mark_in(node)):
+        if isinstance(node, ast.Assert) and (mark := mark_in(node)):
             found[node.lineno] = (mark[1], mark[2], _ASSERTION)
     for line, comment in _comments(text):
-        mark = _MARK.fullmatch(comment)
+        mark = MARK.fullmatch(comment)
         if mark is not None:
             found[line] = (mark[1], mark[2], _COMMENT)
     lines = text.split("\n")
@@ -174,17 +163,6 @@ def marked(text: str, tree: ast.Module) -> list[Finding]:
         applicability = "review" if review else "manual"
         findings.append(Finding(min(place, len(lines)), column + 1, code, applicability, message, help))
     return sorted(findings)
-
-
-def is_mark(node: ast.Assert) -> bool:
-    """Does an assertion stop a kernel at what was left in it?"""
-    return _mark_in(node) is not None
-
-
-def _mark_in(node: ast.Assert) -> re.Match[str] | None:
-    said = node.msg.value if isinstance(node.msg, ast.Constant) else None
-    never = isinstance(node.test, ast.Constant) and node.test.value is False
-    return _MARK.fullmatch(said) if never and isinstance(said, str) else None
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:

@@ -12,8 +12,8 @@ from functools import cached_property
 from ..expr.emission import WRITTEN_FOR, New
 from ..model import Asserted
 from ..project.program import Module
+from ..syntax.mark_text import is_mark
 from ..syntax.node_index import tree_of, walk
-from .marks import is_mark
 
 _UNTOLD = "the source does not tell"
 

@@ -26,7 +26,24 @@ def parse(text: str) -> ast.expr:
 
 def normal(text: str, definitions: Definitions, depth: int = 0) -> Polynomial:
     """``text`` as a polynomial with integer coefficients over atoms (names and what cannot be expanded)."""
-    return _normal(parse(text), definitions, depth)
+    return dict(_known_normal(text, _reached(text, definitions), depth))
+
+
+def _reached(text: str, definitions: Definitions) -> tuple[tuple[str, str], ...]:
+    """The definitions that an expression is expanded by: those of its names, and of the names in them."""
+    found: dict[str, str] = {}
+    pending = [text]
+    for each in pending:  # grows as it is read
+        for name in names(each):
+            if name in definitions and name not in found:
+                found[name] = definitions[name]
+                pending.append(definitions[name])
+    return tuple(sorted(found.items()))
+
+
+@lru_cache(maxsize=65536)
+def _known_normal(text: str, definitions: tuple[tuple[str, str], ...], depth: int) -> Polynomial:
+    return _normal(parse(text), dict(definitions), depth)
 
 
 def _normal(node: ast.expr, definitions: Definitions, depth: int) -> Polynomial:
@@ -52,17 +69,21 @@ def _normal(node: ast.expr, definitions: Definitions, depth: int) -> Polynomial:
 
 def _atom(node: ast.expr, definitions: Definitions, depth: int) -> str:
     """Canonical text of an expression that is not a polynomial: its parts are expanded, its shape is kept."""
-    if isinstance(node, ast.Name | ast.Constant):
-        return ast.unparse(node)
+    text = ast.unparse(node)
+    if isinstance(node, ast.Name | ast.Constant) or depth >= _MAX_DEPTH or names(text).isdisjoint(definitions):
+        return text
+    return ast.unparse(_Expand(definitions, depth).visit(ast.parse(text, mode="eval").body))
 
-    class Expand(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.AST:
-            if name.id not in definitions or depth >= _MAX_DEPTH:
-                return name
-            return parse(show(normal(name.id, definitions, depth + 1)))
 
-    fresh = ast.parse(ast.unparse(node), mode="eval").body
-    return ast.unparse(Expand().visit(fresh))
+class _Expand(ast.NodeTransformer):
+    """Names become what they are defined to be."""
+
+    def __init__(self, definitions: Definitions, depth: int) -> None:
+        self.definitions, self.depth = definitions, depth
+
+    def visit_Name(self, name: ast.Name) -> ast.AST:
+        known = name.id in self.definitions
+        return parse(show(normal(name.id, self.definitions, self.depth + 1))) if known else name
 
 
 def show(polynomial: Polynomial) -> str:

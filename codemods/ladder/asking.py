@@ -26,11 +26,17 @@ def facts_of(program: Program, sources: Mapping[str, Source], item: Version) -> 
 
 
 def nodes_for(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
-    """The nodes that a rule is asked about: those of its kinds in kernel code, or anywhere."""
-    everywhere = getattr(module, "HOST", False)
-    yield from (
-        facts.rung.of_kinds(module.NODES)
-        if everywhere
-        else facts.program.nodes_in_kernel_code(facts.path, module.NODES)
-    )
+    """The nodes that a rule is asked about: those of its kinds in kernel code, or anywhere.
+
+    Where it names functions (``CALLS``), it is asked about their calls, not about others, but if it says so
+    (``ANY_CALL``).
+    """
+    calls: frozenset[str] = frozenset() if getattr(module, "ANY_CALL", False) else getattr(module, "CALLS", frozenset())
+    kinds = tuple(kind for kind in module.NODES if not calls or kind is not ast.Call)
+    if getattr(module, "HOST", False):
+        yield from facts.rung.of_kinds(kinds)
+        yield from (call for call, _ in facts.rung.calls_of(*calls))
+    else:
+        yield from facts.program.nodes_in_kernel_code(facts.path, kinds)
+        yield from (call for call, _ in facts.rung.calls_of(*calls) if facts.in_kernel_code(call))
     yield from values_of(facts, module)

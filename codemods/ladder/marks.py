@@ -9,9 +9,9 @@ import ast
 import json
 from collections.abc import Iterator
 
-from ..emit.marks import is_mark, mark_of
 from ..model import Finding
 from ..syntax.drafts import Edit
+from ..syntax.mark_text import is_mark, mark_of
 from ..syntax.nodes import first_line
 from .rung import Rung
 

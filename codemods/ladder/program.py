@@ -24,6 +24,7 @@ class Program:
     rungs: Mapping[str, Rung]
     _links: dict[str, dict[str, Link]] = field(default_factory=dict)
     _asked: dict[tuple[str, tuple[type[ast.AST], ...]], tuple[ast.AST, ...]] = field(default_factory=dict)
+    _inside: dict[ast.AST, bool] = field(default_factory=dict)
     _together: dict[ast.FunctionDef, tuple[tuple[str, ast.FunctionDef], ...]] = field(default_factory=dict)
 
     @cached_property
@@ -45,11 +46,13 @@ class Program:
     def in_kernel_code(self, rung: Rung, node: ast.AST) -> bool:
         """Does a node stand in kernel code: in the body, or in the signature of such a function?"""
         function = node if isinstance(node, ast.FunctionDef) else rung.function(node)
-        while function is not None:
-            if function in self.kernel_code:
-                return True
-            function = rung.function(function)
-        return False
+        if function is None:
+            return False
+        if function not in self._inside:
+            outer = rung.function(function)
+            inside = outer is not None and self.in_kernel_code(rung, outer)
+            self._inside[function] = inside or function in self.kernel_code
+        return self._inside[function]
 
     def nodes_in_kernel_code(self, path: str, kinds: tuple[type[ast.AST], ...]) -> tuple[ast.AST, ...]:
         """The nodes of these types that stand in the kernel code of a file, outer ones first."""

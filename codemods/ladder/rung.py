@@ -25,6 +25,7 @@ class Rung(Sheet):
         super().__init__(text, options, star)
         self._qualified: dict[ast.AST, str] = {}
         self._kinds: dict[tuple[type[ast.AST], ...], tuple[ast.AST, ...]] = {}
+        self._texts: dict[ast.Call, CallText | None] = {}
 
     def of_kinds(self, kinds: tuple[type[ast.AST], ...]) -> tuple[ast.AST, ...]:
         """The nodes of these types, outer ones first, in the order of the text."""
@@ -39,7 +40,7 @@ class Rung(Sheet):
 
     @cached_property
     def all_calls(self) -> tuple[ast.Call, ...]:
-        return tuple(node for node in self.nodes if isinstance(node, ast.Call))
+        return tuple(node for node in self.of_kinds((ast.Call,)) if isinstance(node, ast.Call))
 
     @cached_property
     def values(self) -> tuple[tuple[ast.expr, str], ...]:
@@ -133,15 +134,24 @@ class Rung(Sheet):
         return found
 
     def calls_of(self, *names: str) -> Iterator[tuple[ast.Call, str]]:
-        """The calls of these qualified names, in the order of the text."""
-        for call in self.all_calls:
-            name = self.qualified(call.func)
-            if name in names:
-                yield call, name
+        """The calls of these qualified names, outer ones first, in the order of the text."""
+        found = [(place, call, name) for name in names for place, call in self._called.get(name, ())]
+        for _, call, name in sorted(found, key=lambda each: each[0]):
+            yield call, name
+
+    @cached_property
+    def _called(self) -> dict[str, list[tuple[int, ast.Call]]]:
+        """The calls of each qualified name, with their places among all calls."""
+        found: dict[str, list[tuple[int, ast.Call]]] = {}
+        for place, call in enumerate(self.all_calls):
+            found.setdefault(self.qualified(call.func), []).append((place, call))
+        return found
 
     def text_of(self, call: ast.Call) -> CallText | None:
         """The arguments of a call in its text."""
-        return call_text(self, call)
+        if call not in self._texts:
+            self._texts[call] = call_text(self, call)
+        return self._texts[call]
 
     @property
     def is_nki(self) -> bool:

@@ -1,6 +1,6 @@
 """Calls that a rule cannot read: arguments behind ``*`` and ``**``, functions of NKI that are used as values.
 
-A rule names the functions whose calls it is about (``CALLS``).
+A rule names the functions whose calls it is about, or whose hidden arguments it cannot do without (``CALLS``).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from types import ModuleType
 
 from nki_migrate.runtime.spec import beta2
 
+from ..syntax.call_text import hides_arguments
 from .answers import Said, Unknown, unknown
 from .facts import Facts
 
@@ -22,7 +23,7 @@ def unseen(facts: Facts, module: ModuleType, node: ast.AST) -> Unknown | None:
     names: frozenset[str] = getattr(module, "CALLS", frozenset())
     if isinstance(node, ast.Call):
         name = facts.called(node)
-        if name not in names or facts.text_of(node) is not None:
+        if name not in names or not hides_arguments(node):
             return None
         hidden = f"'*' and '**' give {_short(name)} nothing that {{}} is about"
         return unknown(Said((module.CODE,), hidden, hidden.replace(" is ", " are ")), _why(facts), _HELP)

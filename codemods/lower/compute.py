@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from ..analysis.instructions import HANDLERS, KEEPERS, Instruction, has_again
@@ -149,7 +148,7 @@ def temporary(scope: Scope, node: ast.expr) -> Operand:
 def _named(scope: Scope, node: ast.expr, stays: Operand) -> Operand:
     """The tile of a nested call that stays, under a name."""
     of = _NAMED.match(stays.text(()))
-    first = [("src", of_name(scope, of.group(1), stays.value))] if of else []
+    first: list[tuple[str, Operand | str]] = [("src", of_name(scope, of.group(1), stays.value))] if of else []
     name = scope.fresh(result_name(scope, Instruction("", first, stays.dims, stays.dtype), node))
     scope.env[name] = tile = bind_kept(scope, node, stays, name)
     return of_name(scope, name, tile)
@@ -207,17 +206,17 @@ def kept(scope: Scope, node: ast.expr) -> Operand | None:
     is_placed = scope.direct or scope.module.options.allocation != "address"  # the tile gets an address
     if call is None or is_placed or not has_again(scope, call.name) or scope.clamps or scope.stairs:
         return None
-    known, written, mark = scope.state(), list(scope.out), scope.draft.mark()
-    known |= {"called": dict(scope.called), "given": dict(scope.given)}
-    with suppress(Refuse):
-        found = KEEPERS[call.name](bound_call(scope, call.node, call.name))
-        if found is not None:
-            scope.draft.add(scope.module.staying, node)
-            return found
-    vars(scope).update(known)
-    scope.out[:] = written
-    scope.draft.drop(mark)
-    return None
+    found = scope.attempt(_kept, scope, node, call)
+    return None if isinstance(found, Refuse) else found
+
+
+def _kept(scope: Scope, node: ast.expr, call: Call) -> Operand:
+    """Raises :class:`Refuse` for a call that means something else now, or that nothing tells the meaning of."""
+    found = KEEPERS[call.name](bound_call(scope, call.node, call.name))
+    if found is None:
+        raise call.refuse(codes.LANGUAGE, f"{call.name} does not stay", "write the instruction")
+    scope.draft.add(scope.module.staying, node)
+    return found
 
 
 _OPERATORS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}

@@ -36,9 +36,8 @@ def rewrite(module: Module) -> Iterator[ast.FunctionDef]:
         if any(outer in module.analyzed or outer in module.left for outer in around):
             continue
         static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in kernel.decorator_list[:1])
-        try:
-            _check(module, around, kernel, static)
-        except Refuse as refusal:
+        refusal = module.program.draft.attempt(_check, module, around, kernel, static)
+        if refusal is not None:
             module.report(refusal)
             module.left.add(kernel)
             continue

@@ -27,10 +27,8 @@ def left_tile(scope: Scope, statement: ast.stmt, refusal: Refuse) -> Value:
         return Value()
     if isinstance(refusal.result, Python) and isinstance(value, ast.Call) and refusal.node is value.func:
         return refusal.result
-    try:
-        if not is_computation(scope, value) and not _gives_tile(scope, value):
-            return Value()
-    except Refuse:
+    computed = scope.attempt(is_computation, scope, value)
+    if isinstance(computed, Refuse) or not (computed or _gives_tile(scope, value)):
         return Value()
     known = refusal.result
     if isinstance(known, Tile) and refusal.node is value:

@@ -162,7 +162,5 @@ def _is_function(node: ast.AST) -> bool:
 def _count(scope: Scope, loop: ast.stmt) -> str | None:
     """How often a loop runs that starts at 0 with steps of 1; ``None`` where it is another one."""
     passes = passes_from_zero(scope, loop)
-    try:
-        return render(scope, passes) if passes is not None else None
-    except Refuse:
-        return None
+    text = scope.attempt(render, scope, passes) if passes is not None else None
+    return None if isinstance(text, Refuse) else text

@@ -7,8 +7,11 @@ read for the first time has drafts of its own: what was decided about it stays, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
+from ..expr.emission import Refuse
+
+P = ParamSpec("P")
 T = TypeVar("T")
 K = TypeVar("K")
 
@@ -40,11 +43,24 @@ class Draft:
         """What was done up to here stays: statements that rely on it were rewritten."""
         self._inverses.clear()
 
+    def attempt(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Refuse:
+        """What ``question`` answers, or why it cannot: then all that it has changed is taken back, the last first.
+
+        This is the one place where a refusal becomes a value: whoever decides by it, reports it or says more of it
+        asks here.
+        """
+        mark = self.mark()
+        try:
+            return question(*args, **kwargs)
+        except Refuse as refusal:
+            self.drop(mark)
+            return refusal
+
     def mark(self) -> int:
         """How much was done up to here: :meth:`drop` takes back what follows."""
         return len(self._inverses)
 
-    def drop(self, mark: int = 0) -> None:
+    def drop(self, mark: int) -> None:
         """Take everything back that was done since ``mark``, the last change first."""
         while len(self._inverses) > mark:
             self._inverses.pop()()

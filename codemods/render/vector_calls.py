@@ -95,13 +95,8 @@ def _interpreted(scope: Scope, node: ast.Call, callee: Callee) -> Value | None:
     if not takes and not _makes_vectors(home, function):
         return None
     facts = Facts(scope)
-    try:
-        positional = [*first, *(_given(scope, argument) for argument in node.args)]
-        keywords = {k.arg or "": _given(scope, k.value) for k in node.keywords}
-        found = result(facts, home, function, bound(function, positional, keywords))
-        if not _is_of_vectors(found):
-            raise Undecided("what it returns is no vector and no mask")
-    except Undecided as why:
+    found = scope.attempt(_followed, facts, node, callee)
+    if isinstance(found, Undecided):
         made = None if takes or first else made_vectors(scope, node, home, function)
         if made is not None:
             scope.apply(CODE, node)
@@ -110,17 +105,28 @@ def _interpreted(scope: Scope, node: ast.Call, callee: Callee) -> Value | None:
             return vectors
         if not takes:
             return None
-        message = f"an index vector is passed to '{function.name}', which is not followed: {why}"
-        raise Refuse(node, CODE, message, "pass its start and size, or compute with it in the kernel") from None
-    except Refuse as refusal:
+        message = f"an index vector is passed to '{function.name}', which is not followed: {found}"
+        raise Refuse(node, CODE, message, "pass its start and size, or compute with it in the kernel")
+    if isinstance(found, Refuse):
         if not takes:
             return None
-        message = f"{refusal.message}, in '{function.name}'"
-        raise Refuse(node, refusal.code, message, refusal.help, refusal.applicability) from None
+        raise Refuse(node, found.code, f"{found.message}, in '{function.name}'", found.help, found.applicability)
     _plan(scope, facts)
     scope.apply(CODE, node)
     _follow(scope, node, [(home, function, node), *facts.followed], found)
     return found
+
+
+def _followed(facts: Facts, node: ast.Call, callee: Callee) -> Value | Undecided:
+    """The vectors and masks that a call gives, or why its body does not tell them."""
+    home, function, first = callee
+    try:
+        positional = [*first, *(_given(facts.scope, argument) for argument in node.args)]
+        keywords = {k.arg or "": _given(facts.scope, k.value) for k in node.keywords}
+        found = result(facts, home, function, bound(function, positional, keywords))
+    except Undecided as why:
+        return why
+    return found if _is_of_vectors(found) else Undecided("what it returns is no vector and no mask")
 
 
 def _plan(scope: Scope, facts: Facts) -> None:

@@ -44,9 +44,8 @@ _DROPPED_FLAGS = {
 def rewrite(module: Module, function: ast.FunctionDef) -> None:
     """Rewrite the decorators of one module-level function."""
     for decorator in function.decorator_list:
-        try:
-            _decorator(module, function, decorator)
-        except Refuse as refusal:
+        refusal = module.program.draft.attempt(_decorator, module, function, decorator)
+        if refusal is not None:
             module.report(refusal)
 
 

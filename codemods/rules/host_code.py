@@ -112,20 +112,22 @@ class _Host:
 
     def rewrite(self, statement: ast.stmt, owner: Owner) -> None:
         applied = self.module.applied[CODE]
-        try:
-            if isinstance(statement, ast.If | ast.While):
-                self._header(statement.test, owner)
-            elif isinstance(statement, ast.For):
-                self._header(statement.iter, owner)
-            elif isinstance(statement, SIMPLE):
-                text = self._text(statement, owner)
-                if text != self.module.source.segment(statement):
-                    self.module.edits.replaced[statement] = [New(text)]
-        except Refuse as refusal:
+        refusal = self.module.program.draft.attempt(self._rewrite, statement, owner)
+        if refusal is not None:
             self.module.applied[CODE] = applied
             self.module.report(refusal)
         if self.module.applied[CODE] != applied:
             self.module.touch(statement)
+
+    def _rewrite(self, statement: ast.stmt, owner: Owner) -> None:
+        if isinstance(statement, ast.If | ast.While):
+            self._header(statement.test, owner)
+        elif isinstance(statement, ast.For):
+            self._header(statement.iter, owner)
+        elif isinstance(statement, SIMPLE):
+            text = self._text(statement, owner)
+            if text != self.module.source.segment(statement):
+                self.module.edits.replaced[statement] = [New(text)]
 
     def _header(self, node: ast.expr, owner: Owner) -> None:
         text = self._text(node, owner)

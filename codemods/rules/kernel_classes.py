@@ -47,9 +47,8 @@ def rewrite(program: Program) -> list[tuple[Module, ast.FunctionDef, Parameters]
     methods: list[tuple[Module, ast.FunctionDef, Parameters]] = []
     for module, node in _used(program):
         cls = Class(module, node)
-        try:
-            _check(cls)
-        except Refuse as refusal:
+        refusal = program.draft.attempt(_check, cls)
+        if refusal is not None:
             module.report(refusal)
             continue
         _write_head(cls)

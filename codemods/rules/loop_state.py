@@ -111,11 +111,9 @@ def _bound_alike(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, 
     made = [n.value for n in nodes if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [name]]
     if len(stores) != len(made) or scope.out or not all(_is_steady(scope, loop, m) for m in made):
         return False
-    try:
-        found = [index_value(scope, m) for m in made]
-    except Refuse:
-        return False
-    return not scope.out and all(merge(value, other) is value for other in found)
+    found = [scope.attempt(index_value, scope, m) for m in made]
+    known = [other for other in found if not isinstance(other, Refuse)]
+    return len(known) == len(found) and not scope.out and all(merge(value, other) is value for other in known)
 
 
 def _is_steady(scope: Scope, loop: ast.For | ast.While | ast.With, value: ast.expr) -> bool:

@@ -109,19 +109,19 @@ def _statement(
             unused = item.name in module.names - used and _superfluous(module, item)
             texts += [] if unused else [_same(statement, item)]
             continue
-        try:
-            if not module.options.enabled(CODE):
-                raise Refuse(statement, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
-            alias = aliases.get(item.name)
-            if alias == item.name:
-                texts.append(_same(statement, item))
-                continue
-            texts += [text for text in _beta2(module, statement, item, used | asked) if text not in written]
-            if alias is not None:
-                texts.append(_same(statement, item, alias))
-        except Refuse as refusal:
-            module.report(_undecided(refusal, item) if item.name in asked else refusal)
+        alias = aliases.get(item.name)
+        found: list[str] | Refuse = []
+        if not module.options.enabled(CODE):
+            found = Refuse(statement, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+        elif alias != item.name:
+            found = module.program.draft.attempt(_beta2, module, statement, item, used | asked)
+        if isinstance(found, Refuse):
+            module.report(_undecided(found, item) if item.name in asked else found)
             texts.append(_same(statement, item))
+            continue
+        texts += [text for text in found if text not in written]
+        if alias is not None:
+            texts.append(_same(statement, item, None if alias == item.name else alias))
     merged = _merged(texts)
     if merged == _merged([_same(statement, item) for item in items]):
         return

@@ -29,7 +29,8 @@ and two numbers less than a unit apart round to one number or to neighbours, in 
 tiles the quotients in bfloat16 are the same). A number is rounded to fp32 on one side and its inverse on the other,
 which adds a unit. This holds while the reciprocal is a normal number (divisors from 2**-126 to 2**126), and for what
 the division itself gives: nothing bounds what is computed from that. ``nki-migrate verify`` accepts outputs that are
-within the bound, says how far they are apart, and calls others different.
+within the bound, and those that the old kernel gives bit by bit once its quotients are rounded as the new ones are; it
+says how far they are apart, and calls others different.
 
 Source: nki.language of the API references 2.26.1 and 2.28; NKI 2.26.1, "NKI type promotion".
 """

@@ -180,12 +180,11 @@ def check_group(
     if accumulate:
         _check_accumulated(scope, node, declaration, earlier)
     else:
-        try:
-            starts = _starts(target) if blocks is None else [block for block in blocks if block is not None]
-            _check_fresh(scope, node, declaration, now, starts, earlier)
-        except Refuse:
+        starts = _starts(target) if blocks is None else [block for block in blocks if block is not None]
+        refusal = scope.attempt(_check_fresh, scope, node, declaration, now, starts, earlier)
+        if refusal is not None:
             if not _declare_again(scope, declaration, target):
-                raise
+                raise refusal
             scope.psum_writes[declaration] = []
     if declaration not in scope.psum_writes and blocks is None and _is_whole(scope, target):
         _note_first(scope, declaration, _blocks(target))

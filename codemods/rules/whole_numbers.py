@@ -52,14 +52,13 @@ def floor(call: Call) -> Instruction:
 
 def _operand_of_floor(call: Call) -> Operand:
     """The operand; of one that is left alone under review it is said what the floor of it is."""
-    try:
-        return call.tensor("x")
-    except Refuse as refusal:
-        if isinstance(refusal.result, Tile):
-            refusal.node, refusal.result = call.node, replace(
-                refusal.result, dtype=call.dtype() or refusal.result.dtype
-            )
-        raise
+    operand = call.scope.attempt(call.tensor, "x")
+    if not isinstance(operand, Refuse):
+        return operand
+    if isinstance(operand.result, Tile):
+        operand.node = call.node
+        operand.result = replace(operand.result, dtype=call.dtype() or operand.result.dtype)
+    raise operand
 
 
 def _of_two(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction:

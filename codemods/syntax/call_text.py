@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from .drafts import Edit, Sheet
-
-_OPEN, _CLOSE = "([{", ")]}"
 
 
 @dataclass(frozen=True)
@@ -71,60 +69,62 @@ class CallText:
         return None if "#" in self.sheet.text[start:end] else Edit(start, end, "")
 
 
+def hides_arguments(call: ast.Call) -> bool:
+    """Do ``*`` or ``**`` hide which argument is which?"""
+    return any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords)
+
+
 def call_text(sheet: Sheet, call: ast.Call) -> CallText | None:
     """The arguments of ``call`` in its text; ``None`` where ``*`` or ``**`` hide what stands where."""
-    if any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords):
+    if hides_arguments(call):
         return None
-    start = sheet.end(call.func)
-    text = sheet.text[start : sheet.end(call)]
-    opening = text.index("(") + 1
-    spans = _spans(text)
-    nodes: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
-    values: list[tuple[str, ast.expr]] = [
-        (node.arg or "", node.value) if isinstance(node, ast.keyword) else ("", node) for node in nodes
-    ]
-    if len(spans) != len(values):
-        return None
-    order = sorted(values, key=lambda item: sheet.start(item[1]))
+    end = sheet.end(call.func)
+    opening = sheet.text.index("(", end) + 1
+    given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    nodes = sorted(given, key=sheet.start)
+    spans = _spans(sheet, nodes, opening, sheet.end(call) - 1)
     found = [
-        Argument(start + begin, start + end, keyword, value)
-        for (begin, end), (keyword, value) in zip(spans, order, strict=True)
+        (
+            Argument(begin, stop, node.arg or "", node.value)
+            if isinstance(node, ast.keyword)
+            else Argument(begin, stop, "", node)
+        )
+        for (begin, stop), node in zip(spans, nodes, strict=True)
     ]
-    return CallText(sheet, call, tuple(found), start + opening)
+    return CallText(sheet, call, tuple(found), opening)
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
-    """Where the arguments stand in the text of a call from its bracket on, without commas, blanks and comments."""
-    lines = [0]
-    for line in text.split("\n"):
-        lines.append(lines[-1] + len(line) + 1)
-    spans: list[tuple[int, int]] = []
-    depth, begin, end = 0, -1, -1
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.ENDMARKER):
-            continue
-        start, stop = lines[token.start[0] - 1] + token.start[1], lines[token.end[0] - 1] + token.end[1]
-        if token.type == tokenize.OP and token.string in _CLOSE:
-            depth -= 1
-        if depth == 0 and begin >= 0:
-            spans.append((begin, end))
-            return spans
-        if depth == 1 and token.type == tokenize.OP and token.string == ",":
-            spans.append((begin, end))
-            begin = -1
-        elif depth >= 1:
-            begin = start if begin < 0 else begin
-            end = stop
-        elif spans or token.string == ")":
-            return spans
-        if token.type == tokenize.OP and token.string in _OPEN:
-            depth += 1
-    return spans
+def _spans(
+    sheet: Sheet, nodes: Sequence[ast.expr | ast.keyword], opening: int, closing: int
+) -> Iterator[tuple[int, int]]:
+    """Where each argument stands, with the brackets around it; the call's own are at ``opening`` and ``closing``.
+
+    Between two arguments are brackets, one comma, blanks and comments, nothing else. A generator alone has the
+    brackets of the call for its own.
+    """
+    if len(nodes) == 1 and sheet.start(nodes[0]) < opening:
+        text = sheet.text[opening:closing]
+        yield closing - len(text.lstrip()), opening + len(text.rstrip())
+        return
+    begin = opening
+    for node, following in zip_longest(nodes, nodes[1:]):
+        end = sheet.end(node)
+        gap = _without_comments(sheet.text[begin : sheet.start(node)])
+        start = begin + (gap + "(").index("(")
+        gap = _without_comments(sheet.text[end : closing if following is None else sheet.start(following)])
+        comma = (gap + ",").index(",")
+        yield start, end + gap.rfind(")", 0, comma) + 1
+        begin = end + comma + 1
+
+
+def _without_comments(text: str) -> str:
+    """A text of the same length with blanks for comments."""
+    return re.sub("#[^\n]*", lambda found: " " * len(found[0]), text) if "#" in text else text
 
 
 def by_name(call: ast.Call, parameters: Sequence[str]) -> dict[str, ast.expr] | None:
     """The arguments of ``call``; ``None`` where ``*`` or ``**`` or too many hide which is which."""
-    if any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords):
+    if hides_arguments(call):
         return None
     if len(call.args) > len(parameters):
         return None

@@ -19,6 +19,7 @@ from types import CellType, CodeType, FunctionType, MemberDescriptorType, Module
 from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
+from ..reading import is_standard
 from ..recompiled import recompiled
 from ..source import function_source, last_statement
 from ..trees import copied
@@ -72,7 +73,7 @@ def rewrite_helpers(function: Callable[..., Any], seen: set[CodeType] | None = N
     if code is None or code in seen:
         return
     seen.add(code)
-    names = _names(code)
+    names = set() if is_standard(code.co_filename) else _names(code)  # what it holds may be the user's, no global is
     known = {name: function.__globals__[name] for name in names if name in function.__globals__}
     cells = zip(code.co_freevars, getattr(function, "__closure__", None) or (), strict=False)
     for name, cell in cells:
@@ -99,7 +100,8 @@ def _rewrite_helper(value: Any, seen: set[CodeType]) -> None:
     helper = value.func if holds_a_function(value) else _held_function(value)
     if not isinstance(helper, FunctionType) or helper.__code__ in seen or is_emulator_file(helper.__code__.co_filename):
         return
-    found = function_source(helper.__code__) if _iterates(helper.__code__) else None
+    may_change = _iterates(helper.__code__) and not is_standard(helper.__code__.co_filename)
+    found = function_source(helper.__code__) if may_change else None
     if helper is value and found is not None and any(_changes(node) for node in ast.walk(found)):
         tree = copied(found)
         rewriter = _Rewriter(helper=True)

@@ -131,9 +131,8 @@ class Correspondence:
             and n.tile not in self._touched
             and _extent(old) == _extent(new)
             and covers(n, new)
-            and event.op not in KEEPS_OLD_BYTES
+            and not keeps_old_bytes(event)
             and not any(operand.tile == n.tile for operand in event.operands if operand is not n)
-            and not any(value for key, value in event.attributes if key in _ADDS_TO_OLD_BYTES)
         )
 
     def _unlink(self, old: int) -> None:
@@ -217,6 +216,12 @@ def _whole_link(old: TileRow, new: TileRow, delta: int) -> _Link | None:
         return _Link(old.uid, new.uid, delta, 0, old.nbytes) if fits else None
     fits = old.nbytes % new.nbytes == 0 and delta % new.nbytes == 0 and 0 <= -delta <= old.nbytes - new.nbytes
     return _Link(old.uid, new.uid, delta, -delta, new.nbytes - delta) if fits else None
+
+
+def keeps_old_bytes(event: Event) -> bool:
+    """May the instruction leave some bytes of its destination as they were, or add to them?"""
+    adds = any(value for key, value in event.attributes if key in _ADDS_TO_OLD_BYTES)
+    return event.op in KEEPS_OLD_BYTES or adds
 
 
 def covers(operand: Operand, tile: TileRow) -> bool:

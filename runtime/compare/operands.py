@@ -25,8 +25,10 @@ from .excerpts import map_excerpt
 from .fills import with_fills_in_place
 from .fused import Fused
 from .identities import COPIES, Passed, read_through
+from .placed import Placed
 from .starts import without_starts
 from .trace import HbmTensor, Program, Run, TileRow
+from .truths import PREDICATE, Truths
 from .verdict import Difference, Inexact, LevelVerdict, Permitted, Place, level_verdict
 from .zeros import without_zeros
 
@@ -98,7 +100,8 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
     divisions = "1 division is" if divided == 1 else f"{divided} divisions are"
     starts, fills = sum(walk.starts for walk in walks), sum(walk.fills for walk in walks)
     constants, columns = sum(walk.constants for walk in walks), sum(walk.columns for walk in walks)
-    fused = sum(walk.fused_pairs for walk in walks)
+    fused, placed = sum(walk.fused_pairs for walk in walks), sum(walk.placed for walk in walks)
+    truths = sum(len(walk.chosen) for walk in walks)
     passed = sum((walk.passed_copies for walk in walks), Counter[str]())
     met = [
         (zeros, f"{more}: zeros in PSUM that the first matmul into the tile overwrites"),
@@ -110,6 +113,8 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
             for op, n in passed.items()
         ),
         (fused, f"{fused} tensor_scalar fewer after: one has the operators of two, declared by NKI022"),
+        (placed, f"{placed} tensor_copy more after: of a result that is computed into a tile of its type, by NKI021"),
+        (truths, f"{truths} tensor_scalar more after: the truth of a condition that is one, declared by NKI022"),
         (columns, f"{columns} tensor_tensor of two columns before, a tensor_scalar of a column after: NKI022"),
         (computed, f"{copies} dma_compute after, as NKI 0.3 has it (NKV005)"),
         (divided, f"{divisions} a reciprocal and a multiplication after, declared by {by}"),
@@ -127,8 +132,9 @@ class Walk:
     of one column are a ``tensor_scalar``,
     ``zeros`` how many zeros more the old kernel writes that a matmul overwrites, ``starts`` how many times the new one
     writes what a sum starts with, ``constants`` how many of its instructions make constants, ``fills`` how many fewer
-    it has to fill the blocks of tensors. ``versions`` are those
-    that the programs ran as, which some exemptions depend on.
+    it has to fill the blocks of tensors, ``chosen`` its tiles that hold the truth of a condition, ``placed`` how many
+    of its instructions compute into a tile that is copied to its place. ``versions`` are those that the programs ran
+    as, which some exemptions depend on.
     """
 
     def __init__(
@@ -158,6 +164,10 @@ class Walk:
         self.columns = 0
         self.fused = Fused(self.old)
         self.fused_pairs = 0
+        self.copied = Placed(self.old), Placed(self.new)
+        self.placed = 0
+        self.truths = Truths(self.new)
+        self.chosen: dict[int, tuple[Operand, Operand]] = {}
         self.passed = Passed(old)
         self.passed_copies: Counter[str] = Counter()
         self.difference: Difference | None = None
@@ -169,13 +179,15 @@ class Walk:
     def _first_difference(self) -> Difference | None:
         i = j = 0
         while i < len(self.old.events) and j < len(self.new.events):
-            old, new = self.old.events[i], self._as_division(self.old.events[i], self.new.events[j])
+            new, ended = self._as_placed(i, j)
+            old, new = self.old.events[i], self._as_division(self.old.events[i], new)
             old, taken = self._as_fused(i, old, new)
             computed = as_computed(old, new)
             self.computed += computed is not old
             old = self._as_scalar(computed, new)
             may_be_added = new.op in self.permitted or (self.inexact is not None and new.op == RECIPROCAL)
             may_be_added = may_be_added or (new.op in COPIES and bool(self.passed))
+            may_be_added = may_be_added or self.truths.asked(new, self.relation) is not None
             before_trial = self.relation.copy() if may_be_added else self.relation
             difference = self._difference(i, old, new)
             if difference is None:
@@ -183,16 +195,35 @@ class Walk:
                 self._note_pairs(old, new)
                 self._forget_copies(new)
                 self.fused_pairs += taken - 1
+                self.placed += ended - 1
                 i += taken
+                j += ended
             else:
                 self.relation = before_trial
                 if not self._permits(new):
                     return difference
                 self.added.update(o.tile for o in new.operands if o.role in WRITTEN_ROLES)
-            j += 1
+                j += 1
         while j < len(self.new.events) and self._permits(self.new.events[j]):
             j += 1
         return self._left_over(i, j)
+
+    def _as_placed(self, i: int, j: int) -> tuple[Event, int]:
+        """The new instruction, with the copy of its result where the old one has none; and how many they are."""
+        placed = self.copied[1].at(j)
+        if placed is None or placed.op != self.old.events[i].op:
+            return self.new.events[j], 1
+        if self.copied[0].is_copied(i) and self._is_same(i, self.new.events[j]):
+            return self.new.events[j], 1
+        self.added.update(o.tile for o in self.new.events[j].operands if o.role in WRITTEN_ROLES)
+        return placed, 2
+
+    def _is_same(self, i: int, new: Event) -> bool:
+        """Are two instructions the same, as far as is known? It changes nothing of what is known."""
+        known, self.relation = self.relation, self.relation.copy()
+        difference = self._difference(i, self.old.events[i], new)
+        self.relation = known
+        return difference is None
 
     def _as_division(self, old: Event, new: Event) -> Event:
         """``new``, or the division that it stands for where ``old`` is one."""
@@ -275,6 +306,10 @@ class Walk:
         """May the new kernel alone have ``event``? If so, and it is a copy, its destination stands for its source."""
         if self.inexact is not None and self.divisions.begin(event, self.relation.touched):
             return True
+        truth = self.truths.asked(event, self.relation)
+        if truth is not None:
+            self.chosen[truth[0].tile] = truth
+            return True
         copy = self.passed.copied(event, self.relation)
         if copy is not None:
             self.passed_copies[event.op] += 1
@@ -293,6 +328,8 @@ class Walk:
 
     def _original(self, n: Operand) -> Operand:
         """The operand that ``n`` is a permitted copy of, or ``n``."""
+        if n.role == PREDICATE and n.tile in self.chosen:
+            return read_through(n, self.chosen[n.tile]) or n
         if n.tile not in self.copies or n.role in WRITTEN_ROLES:
             return n
         return read_through(n, self.copies[n.tile]) or n
@@ -303,6 +340,7 @@ class Walk:
         written = {operand.tile for operand in event.operands if operand.role in WRITTEN_ROLES}
         kept = {t: (d, s) for t, (d, s) in self.copies.items() if t not in written and s.tile not in written}
         self.copies = kept
+        self.chosen = {t: (d, d if s.tile in written else s) for t, (d, s) in self.chosen.items()}
 
 
 def _compared(event: Event, version: str) -> dict[str, Any]:

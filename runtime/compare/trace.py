@@ -48,6 +48,11 @@ class TileRow:
         return self.byte is not None
 
     @property
+    def seen(self) -> tuple[Any, ...]:
+        """What a map shows of the tile: all but where the declaration stands, and its number."""
+        return self.tensor, self.block, self.space, self.partition, self.byte, self.partitions, self.nbytes, self.dtype
+
+    @property
     def bank(self) -> int | None:
         return None if self.space != "psum" or self.byte is None else self.byte // PSUM_BANK_BYTES
 
@@ -147,6 +152,15 @@ class Run:
     conditions: tuple[Condition, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
     version: str = field(default="", compare=False)
+
+    @property
+    def distinct_tiles(self) -> list[TileRow]:
+        """The tiles of all programs in declaration order, without declarations that repeat an earlier one."""
+        distinct: dict[tuple[Any, ...], TileRow] = {}
+        for program in self.programs:
+            for row in program.tiles:
+                distinct.setdefault(row.seen, row)
+        return list(distinct.values())
 
 
 @dataclass(frozen=True)

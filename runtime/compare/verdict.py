@@ -66,11 +66,13 @@ class Permitted:
 class Inexact:
     """That divisions may have become a reciprocal and a multiplication, and outputs be ``ulps`` apart because of it.
 
-    ``by`` says who declares it, for the report: a rule, an option, a case.
+    ``by`` says who declares it, for the report: a rule, an option, a case. ``of_quotients``: does it hold of the
+    quotients themselves, so that what is computed from them may be further apart?
     """
 
     ulps: int
     by: str
+    of_quotients: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ..compare.verdict import Place
 from ..events import Event, Loop, Operand
 from .accesses import MATMULS, is_adding, owners, place, read, reduction, size, written
 from .model import address, executed_at, label, touched
-from .shadow import NEVER, Marks, grid_of
+from .shadow import NEVER, Marks, distinct, grid_of
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class _Dependence:
 
     def _other(self, step: _Step, marks: Marks) -> _Step | None:
         """A step of another iteration among ``marks``."""
-        for number in np.unique(marks):
-            other: _Step = self.steps[int(number) - 1]
+        for number in distinct(marks):
+            other: _Step = self.steps[number - 1]
             if number != NEVER and other.iteration != step.iteration:
                 return other
         return None

@@ -36,6 +36,15 @@ def _grid(accesses: tuple[_Access, ...]) -> Grid:
     return Grid(accesses)
 
 
+def distinct(marks: Marks) -> list[int]:
+    """The values of ``marks``, each once, in order. (``np.unique`` loads ``numpy.ma``, in the process of each case.)"""
+    ordered = np.sort(marks, axis=None)
+    is_first = np.ones(ordered.size, np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    found: list[int] = ordered[is_first].tolist()
+    return found
+
+
 class Grid:
     """The granules of one memory, from the different ``accesses`` to it.
 

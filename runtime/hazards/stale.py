@@ -21,7 +21,7 @@ from ..events import Event, Operand
 from . import flow
 from .accesses import Memory, is_adding, memory_of, owners, read, size, written
 from .model import address, declared_at, executed_at, label, touched
-from .shadow import NEVER, Grid, Marks, grid_of
+from .shadow import NEVER, Grid, Marks, distinct, grid_of
 
 SEVERAL = -2
 """Owner of bytes of which only some were written for another tile: no statement is made about them."""
@@ -96,7 +96,7 @@ class _Walk:
             if enough(others):
                 writer = np.abs(memory.grid.view(memory.writer, operand))
                 since = others & (writer > self.first_written.get(operand.tile, len(self.program.events)) + 1)
-                for uid in np.unique(owner[since & (owner != NOBODY)]):
+                for uid in distinct(owner[since & (owner != NOBODY)]):
                     self._overwritten(event, operand, int(uid), int(writer[since & (owner == uid)].max()) - 1)
                 undefined = undefined | (others & ~since)
         return bool(enough(undefined))

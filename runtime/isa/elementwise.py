@@ -13,6 +13,7 @@ from ..packed import is_packed, type_name
 from ..spec.operators import BITWISE
 from .core import Result, result_of
 from .operators import ACTIVATIONS, alu, apply_alu
+from .quotients import inverse
 from .reductions import reduce_free
 
 Scalar = int | float
@@ -127,6 +128,9 @@ def _step(
     else:
         attributes.append((role, operand if op in BITWISE else float(operand)))
         other = _bits(op, operand, x.dtype) if op in BITWISE else np.float32(operand)
+        factor = inverse(operand) if op == "divide" and not reverse else None
+        if factor is not None:
+            return apply_alu("multiply", x, np.asarray(factor))
     if reverse:
         attributes.append((reversal, True))
         return apply_alu(op, other, x)

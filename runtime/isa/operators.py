@@ -10,6 +10,7 @@ import numpy as np
 from ..memory import Array
 from ..numerics import FLOAT32
 from .functions import FUNCTIONS, power
+from .quotients import quotient
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "copy": lambda x: x,
@@ -45,7 +46,7 @@ ALU: dict[str, Callable[[Array, Array], Array]] = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
-    "divide": np.divide,
+    "divide": quotient,
     "maximum": np.maximum,
     "minimum": np.minimum,
     "power": power,

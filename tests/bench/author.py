@@ -6,7 +6,8 @@ Beta 1 are ``--samples``, aws-neuron/nki-samples at 0898a77, and ``--examples``,
 v2.26.1: rewritten here in a copy as a whole with ``--unsafe``, as ``verified.py`` does. What people wrote are
 ``--later``, nki-samples after its kernels were migrated (forks have it; that of 2026-05-29 was used), ``--sdk``,
 ``nki/examples`` of aws-neuron-sdk at 2.28 to 2.32, and ``--library``, aws-neuron/nki-library at 0759719. A pair of
-which a checkout is not given, or has no such file, is left out. Nothing of a checkout is written to, and nothing of it is kept.
+which a checkout is not given, or has no such file, is left out. Nothing of a checkout is written to, and nothing of it
+is kept.
 
 Lines are those that code stands on (no blank ones, comments, doc strings) after black has set both sides 120 columns
 wide, of the kernel and of all functions that it reaches in its file and in files beside it: what a rewrite adds to a

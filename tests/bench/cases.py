@@ -12,6 +12,7 @@ changed or kept.
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import re
 import sys
@@ -33,7 +34,7 @@ from nki_migrate.runtime.compare import Verdict, worst
 from nki_migrate.runtime.messages import Kernels, Request
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.sides import Side
-from nki_migrate.suggest import TAKES_TILES, Budget, Suggestion, suggestions
+from nki_migrate.suggest import HELPS, TAKES_TILES, Budget, Suggestion, made_in_functions, suggestions
 from nki_migrate.verdicts import CaseResult
 from nki_migrate.verify import Settings, evidence
 from nki_migrate.verify_migrated import rewritten_side
@@ -90,6 +91,7 @@ def _rows(tree: Path, options: argparse.Namespace) -> Iterator[Row]:
     with pool(options.jobs) as workers:
         for file in files:
             name = str(file.relative_to(tree.parent))
+            yield from _inner(name, file)
             if not _has_kernels(workers, file):
                 continue
             started = time.monotonic()
@@ -104,12 +106,27 @@ def _rows(tree: Path, options: argparse.Namespace) -> Iterator[Row]:
             print(f"# {suggested - started:.0f} s, verified in {time.monotonic() - suggested:.0f} s", flush=True)
 
 
+def _inner(name: str, file: Path) -> Iterator[Row]:
+    """The kernels that functions of a file make: they are counted, and have no case."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except SyntaxError:
+        return
+    for kernel, reason in made_in_functions(tree).items():
+        yield Row(name, kernel, "no case", 0, 0, reason)
+
+
 def _has_kernels(workers: Pool, file: Path) -> bool:
     """Does the file define kernels of Beta 1, or fail to load and look as if it did?"""
     reply = workers.submit(Request("kernels", str(file), seconds=60)).result()
     if isinstance(reply, Kernels):
         return any(kernel.dialect == "beta1" and not kernel.sub_kernel for kernel in reply.kernels)
-    return re.search(rb"^\s*@nki\.(jit|trace|baremetal|benchmark)", file.read_bytes(), re.M) is not None
+    try:
+        statements = ast.parse(file.read_bytes()).body
+    except SyntaxError:
+        return False
+    decorators = [ast.unparse(d) for s in statements if isinstance(s, ast.FunctionDef) for d in s.decorator_list]
+    return any(re.match(r"(\w+\.)?nki[._](jit|trace|baremetal|benchmark)", text) for text in decorators)
 
 
 def _judged(
@@ -131,7 +148,7 @@ def _judged(
     for each in found:
         own = results.get(each.kernel, [])
         if not each.cases:
-            outcome = "helper" if TAKES_TILES in each.reason else "no case"
+            outcome = "helper" if TAKES_TILES in each.reason or HELPS in each.reason else "no case"
             yield Row(name, each.kernel, outcome, 0, each.tried, each.reason)
         elif not own:
             yield Row(name, each.kernel, "error", len(each.cases), each.tried, problem or "nothing was verified")

@@ -23,6 +23,7 @@ CODE = "NKV027"
 GOLDENS = ("ladder_positions",)
 NODES = (ast.Call,)
 CALLS = frozenset(f"nki.isa.{name}" for name in ("nc_matmul", "dma_copy", "dma_transpose"))
+ANY_CALL = True
 _NONE = Symbol("function")
 _ENUMS = ("oob_mode", "dge_mode", "engine")
 

@@ -98,10 +98,11 @@ class _Reading:
         self.found = Plan()
         self.problems: dict[ast.FunctionDef, Refuse] = {}
         for module, function in self.functions:
-            try:
-                self.found.asked[function] = questions(module, function)
-            except Refuse as refusal:
-                self.problems[function] = refusal
+            asked = program.draft.attempt(questions, module, function)
+            if isinstance(asked, Refuse):
+                self.problems[function] = asked
+            else:
+                self.found.asked[function] = asked
         self.found.calls = [call for function in self.functions for call in calls_of(program, function)]
         self.named = named_otherwise(program)
         self.device = on_device(program, self.found.calls)
@@ -164,12 +165,10 @@ class _Reading:
     def _does_not_ask(self, function: ast.FunctionDef) -> bool:
         """Do all programs of a kernel do the same, whatever their number?"""
         reached = self._reached(function)
-        try:
-            self._check_hidden(function)
-        except Refuse:
-            return False
         asking = any(self.found.asked.get(f) or f in self.problems for f in reached)
-        return not asking and not any(out_of_sight(self.homes[f], f) for f in reached)
+        return (
+            self._hidden(function) is None and not asking and not any(out_of_sight(self.homes[f], f) for f in reached)
+        )
 
     def _asks_for_axes(self, function: ast.FunctionDef) -> bool:
         """Does a function, or one that it calls, ask about another axis than the first?"""
@@ -185,26 +184,32 @@ class _Reading:
 
     def _plan_kernel(self, kernel: Function, axes: int, launched: list[Launch]) -> None:
         module, function = kernel
-        try:
-            for reached in self._reached(function):
-                self._check(function, reached)
-            self._check_hidden(function)
-            asking = {c.node for f in self._reached(function) for c in self.calls[f] if self.needs[c.callee[1]]}
-            own = {question.call for question in self.found.asked[function]}
-            body = split(self.program, module, function, own | asking)
-            cores = _cores(function, launched)
-        except Refuse as refusal:
-            self._refuse(module, function, refusal)
+        problem = self._problem(function) or self._hidden(function)
+        looped = problem if problem is not None else self.program.draft.attempt(self._looped, kernel, axes, launched)
+        if isinstance(looped, Refuse):
+            self.found.refused.append((module, function, looped))
             return
         for reached in self._reached(function):
             home = self.homes[reached]
             self.found.unseen += [(home, call) for call in out_of_sight(home, reached)]
-        checked = bool(_asserted_rank(self.found.asked, [function]))
-        self.found.kernels.append(Looped(kernel, axes, body, cores, checked))
+        self.found.kernels.append(looped)
         self.found.launches += launched
 
-    def _check(self, function: ast.FunctionDef, reached: ast.FunctionDef) -> None:
-        """Raise :class:`Refuse` if what ``function`` reaches cannot say, or get, its place in the grid."""
+    def _looped(self, kernel: Function, axes: int, launched: list[Launch]) -> Looped:
+        """A kernel with its loops. Raises :class:`Refuse` where its body cannot stand in them."""
+        module, function = kernel
+        asking = {c.node for f in self._reached(function) for c in self.calls[f] if self.needs[c.callee[1]]}
+        own = {question.call for question in self.found.asked[function]}
+        body = split(self.program, module, function, own | asking)
+        checked = bool(_asserted_rank(self.found.asked, [function]))
+        return Looped(kernel, axes, body, _cores(function, launched), checked)
+
+    def _problem(self, function: ast.FunctionDef) -> Refuse | None:
+        """Why a function, or what it reaches, cannot say, or get, its place in the grid; ``None`` where all can."""
+        found = (self._problem_of(function, reached) for reached in self._reached(function))
+        return next((problem for problem in found if problem is not None), None)
+
+    def _problem_of(self, function: ast.FunctionDef, reached: ast.FunctionDef) -> Refuse | None:
         problem = self.problems.get(reached)
         helper = bool(self.needs[reached]) and reached not in self.roots
         if problem is None and helper and reached in self.named:
@@ -216,15 +221,15 @@ class _Reading:
         elif problem is None and reached is not function and self._asks_for_all(reached):
             message = f"'{reached.name}' asks for the number of all programs, whatever the axes are"
             problem = Refuse(reached, CODE, message, "write nl.num_programs with its axes")
-        if problem is not None:
-            where = problem.node if reached is function else function
-            raise Refuse(where, CODE, problem.message, problem.help)
+        if problem is None:
+            return None
+        return Refuse(problem.node if reached is function else function, CODE, problem.message, problem.help)
 
-    def _check_hidden(self, function: ast.FunctionDef) -> None:
-        """Raise :class:`Refuse` if something may ask on behalf of a kernel that gets no place: all would be 0."""
+    def _hidden(self, function: ast.FunctionDef) -> Refuse | None:
+        """What may ask on behalf of a kernel and gets no place, so that all would be 0; ``None`` where nothing may."""
         for module, call in asked_by_methods(self.program):
             message = f"a method asks for the launch grid (line {call.lineno} of {posixpath.basename(module.path)})"
-            raise Refuse(function, CODE, message, "give the method its place as an argument")
+            return Refuse(function, CODE, message, "give the method its place as an argument")
         called = self._reached(function)
         named = list(called)
         for other in named:
@@ -232,13 +237,11 @@ class _Reading:
         for other in named:
             if other not in called and (self.found.asked.get(other) or other in self.problems):
                 message = f"'{other.name}' asks for the launch grid, and is named otherwise than to call it"
-                raise Refuse(function, CODE, message, "call it by its name")
+                return Refuse(function, CODE, message, "call it by its name")
+        return None
 
     def _asks_for_all(self, function: ast.FunctionDef) -> bool:
         return any(q.name == "nl.num_programs" and q.axes is None for q in self.found.asked[function])
-
-    def _refuse(self, module: Module, function: ast.FunctionDef, refusal: Refuse) -> None:
-        self.found.refused.append((module, function, refusal))
 
     # --- helpers -----------------------------------------------------------------------------------------------------
 
@@ -249,14 +252,13 @@ class _Reading:
         for module, function in self.functions:
             alone = is_library(module, function) and not self.callers[function]
             if alone and self._asks_for_axes(function):
-                try:
-                    for reached in self._reached(function):
-                        self._check(function, reached)
-                    if self._asks_for_all(function):
-                        raise Refuse(function, CODE, "it asks for the number of all programs", "write the axes")
+                problem = self._problem(function)
+                if problem is None and self._asks_for_all(function):
+                    problem = Refuse(function, CODE, "it asks for the number of all programs", "write the axes")
+                if problem is None:
                     wanted |= set(self._reached(function))
-                except Refuse as refusal:
-                    self._refuse(module, function, refusal)
+                else:
+                    self.found.refused.append((module, function, problem))
         for module, function in self.functions:
             need = self.needs[function]
             if function in wanted and need:

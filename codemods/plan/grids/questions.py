@@ -51,10 +51,8 @@ def is_asking(program: Program, module: Module, function: ast.FunctionDef) -> bo
     pending, seen = [(module, function)], {function}
     while pending:
         home, found = pending.pop()
-        try:
-            if questions(home, found):
-                return True
-        except Refuse:
+        asked = program.draft.attempt(questions, home, found)
+        if isinstance(asked, Refuse) or asked:
             return True
         nodes = (n for n in of_kinds(found, ast.Name, ast.Attribute))
         named = [other for node in nodes if (other := meant(program, home, node)) is not None and other[1] not in seen]

@@ -1,0 +1,29 @@
+"""The text of the marks that the tool leaves in a file; :mod:`..emit.marks` says of what, and where they stand."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+WORD = "nki-migrate NK"
+"""What every mark has, as text."""
+
+MARK = re.compile(r"nki-migrate (NK[A-Z]\d+): (.*)")
+"""A mark, with the code and the message of its finding."""
+
+
+def mark_of(code: str, message: str) -> str:
+    """What a mark says of a finding."""
+    return f"nki-migrate {code}: {' '.join(message.split())}"
+
+
+def is_mark(node: ast.Assert) -> bool:
+    """Does an assertion stop a kernel at what was left in it?"""
+    return mark_in(node) is not None
+
+
+def mark_in(node: ast.Assert) -> re.Match[str] | None:
+    """The mark that an assertion has, if it is one that stops a kernel."""
+    said = node.msg.value if isinstance(node.msg, ast.Constant) else None
+    never = isinstance(node.test, ast.Constant) and node.test.value is False
+    return MARK.fullmatch(said) if never and isinstance(said, str) else None

@@ -1,0 +1,141 @@
+"""What a suggested case is to show: each loop twice, a tail under a mask, each branch; else the reason."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from nki_migrate.judging import Limits
+from nki_migrate.runtime.cases import TensorSpec
+from nki_migrate.runtime.pool import pool
+from nki_migrate.suggest import HELPS, Budget, Suggestion, suggestions
+
+HEAD = """
+import math
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+"""
+TILES = """
+@nki.jit
+def tiles(x, causal=True):
+    n, m = x.shape
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    i, j = nl.arange(128)[:, None], nl.arange(m)[None, :]
+    for t in nl.affine_range(math.ceil(n / 128)):
+        a = nl.load(x[t * 128 + i, j], mask=t * 128 + i < n)
+        a = nl.multiply(a, 2.0) if causal else nl.add(a, 1.0)
+        if m > 512:
+            a = nl.exp(a)
+        nl.store(out[t * 128 + i, j], value=a, mask=t * 128 + i < n)
+    return out
+"""
+SQUARE = """
+@nki.jit
+def square(x):
+    columns = 16 * 256
+    out = nl.ndarray((128, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    for t in nl.affine_range(16):
+        a = nl.load(x[0:128, t * 256:(t + 1) * 256])
+        nl.store(out[0:128, t * 256:(t + 1) * 256], value=nl.square(a))
+    return out
+"""
+MIXED = """
+@nki.jit
+def product(a, b):
+    out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)
+    x = nl.load(a[0:128, 0:128], dtype=nl.bfloat16)
+    nl.store(out, value=nl.copy(nisa.nc_matmul(x, nl.load(b[0:128, 0:512]))))
+    return out
+"""
+PARTS = """
+@nki.jit
+def rows(count):
+    return count // 128
+
+@nki.jit
+def whole(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for t in nl.affine_range(rows(x.shape[0])):
+        nl.store(out[t * 128:(t + 1) * 128], value=nl.load(x[t * 128:(t + 1) * 128]))
+    return out
+"""
+STORED = """
+@nki.jit
+def transposed(x, shape2D):
+    rows, columns = shape2D
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    a = nl.load(x)
+    p, i, j = nl.arange(128)[:, None, None], nl.arange(rows)[None, :, None], nl.arange(columns)[None, None, :]
+    b = nl.ndarray((128, rows * columns), dtype=x.dtype, buffer=nl.sbuf)
+    b[p, j * rows + i] = nl.copy(a[p, i * columns + j])
+    nl.store(out, value=b)
+    return out
+"""
+WINDOW = """
+@nki.jit
+def window(x, sizes=(-1, -1), plain=True):
+    if not plain:
+        wanted = sizes[0]
+    if sizes[0] > 0:
+        scale = 2.0
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=nl.multiply(nl.load(x), scale))
+    return out
+"""
+
+
+def found(tmp_path: Path, text: str, seconds: float = 20.0) -> dict[str, Suggestion]:
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + text)
+    with pool(2) as workers:
+        budget = Budget(seconds, Limits(60.0, 4 << 30))
+        return {each.kernel: each for each in suggestions(workers, str(path), (), budget)}
+
+
+def shapes(suggested: Suggestion, name: str = "x") -> list[tuple[int, ...]]:
+    return [spec.shape for case in suggested.cases if isinstance(spec := case.args[name], TensorSpec)]
+
+
+def test_loops_run_twice_masks_cut_and_branches_are_taken(tmp_path: Path) -> None:
+    suggested = found(tmp_path, TILES)["tiles"]
+    rows = {rows for rows, _ in shapes(suggested)}
+    assert max(rows) > 128 and any(size % 128 for size in rows)
+    assert {columns > 512 for _, columns in shapes(suggested)} == {True, False}
+    assert {case.args.get("causal", True) for case in suggested.cases} == {True, False}
+    assert not [line for line in suggested.unseen if "causal" in line or "m > 512" in line]
+
+
+def test_a_literal_size_behind_many_steps_of_a_loop_is_found(tmp_path: Path) -> None:
+    assert all(columns >= 4096 for _, columns in shapes(found(tmp_path, SQUARE)["square"]))
+
+
+def test_a_matmul_gets_one_kind_of_floats(tmp_path: Path) -> None:
+    case, *_ = found(tmp_path, MIXED)["product"].cases
+    assert isinstance(case.args["b"], TensorSpec) and case.args["b"].dtype == "bfloat16"
+
+
+def test_parts_of_kernels_have_their_reason(tmp_path: Path) -> None:
+    suggested = found(tmp_path, PARTS, 8.0)
+    assert suggested["whole"].cases and not suggested["rows"].cases
+    assert suggested["rows"].reason == f"{HELPS}: 'whole' calls it"
+
+
+def test_a_store_does_not_repeat_what_has_one_column(tmp_path: Path) -> None:
+    for case in found(tmp_path, STORED)["transposed"].cases:
+        rows, columns = case.args["shape2D"]  # type: ignore[misc]  # a pair
+        assert isinstance(case.args["x"], TensorSpec) and case.args["x"].shape[1] == rows * columns > 1
+
+
+def test_other_options_are_tried_where_a_run_fails(tmp_path: Path) -> None:
+    case, *_ = found(tmp_path, WINDOW)["window"].cases
+    assert case.args["sizes"][0] > 0  # type: ignore[index]  # a pair
+
+
+@pytest.mark.parametrize("text", [TILES, SQUARE, PARTS], ids=["tiles", "square", "parts"])
+def test_the_time_of_a_file_is_kept(tmp_path: Path, text: str) -> None:
+    before = time.process_time()
+    found(tmp_path, text + "\n@nki.jit\ndef never(x):\n    raise ValueError(x)\n", 3.0)
+    assert time.process_time() - before < 6.0
