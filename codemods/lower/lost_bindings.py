@@ -6,12 +6,12 @@ import ast
 import copy
 from dataclasses import replace
 
-from ..analysis.instructions import Instruction
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.tables import parameters
 from ..expr.values import Python, Tile, Value
+from ..syntax import codes
 from .computations import is_computation
 from .compute import lower
 
@@ -43,30 +43,28 @@ def left_tile(scope: Scope, statement: ast.stmt, refusal: Refuse) -> Value:
     return Tile("psum" if psum else "sbuf", None, f"{target}.dtype")
 
 
-def _as_if_told(scope: Scope, value: ast.expr, refusal: Refuse) -> Instruction | None:
-    """What a computation gives, if all that was refused is an argument that has no part in its shape."""
-    if not isinstance(value, ast.Call) or not isinstance(refusal.node, ast.expr):
+def _as_if_told(scope: Scope, value: ast.expr, refusal: Refuse) -> Tile | None:
+    """The tile of a computation, if all that was refused is an argument that has no part in its shape."""
+    refused = {k.arg for k in value.keywords if k.value is refusal.node} if isinstance(value, ast.Call) else set()
+    if not isinstance(value, ast.Call) or not refused & _BESIDE:
         return None
     told = copy.copy(value)
-    told.keywords = [
-        (
-            ast.copy_location(ast.keyword(k.arg, ast.copy_location(ast.Constant(0.0), k.value)), k)
-            if k.value is refusal.node and k.arg in _BESIDE
-            else k
-        )
-        for k in value.keywords
-    ]
-    if all(new is old for new, old in zip(told.keywords, value.keywords, strict=True)):
-        return None
-    known, written, mark = scope.state(), list(scope.out), scope.draft.mark()
-    try:
-        return lower(scope, told)
-    except Refuse:
-        return None
-    finally:
-        vars(scope).update(known)
-        scope.out[:] = written
-        scope.draft.drop(mark)
+    told.keywords = [k if k.arg not in refused else _numbered(k) for k in value.keywords]
+    found = scope.attempt(_only_asked, scope, told)
+    return found.result if found.node is told and isinstance(found.result, Tile) else None
+
+
+def _numbered(keyword: ast.keyword) -> ast.keyword:
+    """A number as the value of a keyword."""
+    number = ast.copy_location(ast.Constant(0.0), keyword.value)
+    return ast.copy_location(ast.keyword(keyword.arg, number), keyword)
+
+
+def _only_asked(scope: Scope, call: ast.Call) -> Refuse:
+    """Raise :class:`Refuse` with the tile of a call as its result: all that was done to find it is taken back."""
+    made = lower(scope, call)
+    tile = Tile(made.space, made.dims, made.dtype)
+    raise Refuse(call, codes.ISA_DESTINATION, "a call that is only asked for its tile", "", result=tile)
 
 
 def _gives_tile(scope: Scope, value: ast.expr) -> bool:
