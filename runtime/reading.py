@@ -7,7 +7,6 @@ found first is noticed, too.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import site
 import sys
@@ -69,13 +68,14 @@ def _noted(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _source_of(path: str) -> str:
-    """The source that compiled code stands for: Python opens only the latter when it is fresh."""
-    if not path.endswith(".pyc"):
-        return path
-    try:
-        return importlib.util.source_from_cache(path)
-    except ValueError:
-        return path
+    """The source that compiled code stands for: Python opens only the latter when it is fresh.
+
+    ``importlib.util.source_from_cache`` knows none of a file with another dot in its name (``after_0.2.py``).
+    """
+    folder, name = os.path.split(path)
+    stem, tag, _ = name.rpartition(f".{sys.implementation.cache_tag}")
+    is_compiled = name.endswith(".pyc") and bool(tag) and os.path.basename(folder) == "__pycache__"
+    return os.path.join(os.path.dirname(folder), f"{stem}.py") if is_compiled else path
 
 
 def installed_directories() -> tuple[str, ...]:

@@ -121,3 +121,23 @@ def test_operators_of_two_tiles_are_functions_and_two_with_numbers_one_instructi
     assert migration.trouble == ()
     assert "u = nl.subtract(nl.multiply(t, t), t)" in migration.outcome.source
     assert migration.outcome.source.count("nisa.tensor_scalar") == 1
+
+
+def test_what_is_asserted_for_a_statement_that_stays_stands_in_front_of_it():
+    lines = ("t = nl.load(x[0:8,   # rows", "            0:5])", "m = nl.sum(t, axis=-1)", "nl.store(out[:, 0:1], m)")
+    outcome = rewrite(kernel(*lines), TODAY)
+    assert "\n    t = nl.load(x[0:8,   # rows\n                0:5])\n" in outcome.source
+    assert 'assert len(x.shape) == 2, "rewritten for 2 dimensions"\n' in outcome.source
+
+
+def test_a_tile_behind_a_statement_that_is_left_has_its_shape():
+    lines = (
+        "rows, columns = x.shape",
+        "t = nl.load(x)",
+        "first = t[0:8, 0:1] if x.shape[1] > 1 else 0",
+        "s = nki.isa.tensor_tensor_scan(t, t, initial=first, op0=nl.multiply, op1=nl.add)",
+        "u = nki.isa.tensor_tensor(s, t, op=nl.multiply)",
+        "nl.store(out, u)",
+    )
+    outcome = rewrite(kernel(*lines, parameters="x"), TODAY)
+    assert outcome.findings and "def " not in outcome.source.replace("def k", "")

@@ -20,9 +20,9 @@ def double(x):
     # é stays
     out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
     t = nl.load(x)
-    nl.store(out, nl.add(t, t))
+    nl.store(out, nl.negative(t))
     return out"""
-LEFT = KERNEL.replace("nl.add(t, t)", "nisa.local_gather(t, t)").replace("double", "left")
+LEFT = KERNEL.replace("nl.negative(t)", "nisa.local_gather(t, t)").replace("double", "left")
 CASE = """
 [[case]]
 kernel = "double"
@@ -105,7 +105,7 @@ def test_cells_are_one_module_and_keep_their_borders(run):
     _, imports, kernel, launch = sources_of(Path("book.ipynb").read_bytes())
     assert imports == "import numpy as np\nimport nki\nimport nki.isa as nisa\nimport nki.language as nl"
     assert kernel.startswith("@nki.jit\ndef double(x):\n    # é stays\n") and kernel.endswith("return out")
-    assert "nisa.dma_copy" in kernel and launch == "x = np.ones((128, 64))\ny = double(x)"
+    assert "nisa.tensor_scalar" in kernel and launch == "x = np.ones((128, 64))\ny = double(x)"
 
 
 @pytest.mark.parametrize("name", ["fused_rmsnorm", "running_counter"])
@@ -144,7 +144,7 @@ def test_magics_keep_their_bytes(run, magic):
     _, imports, branch, kernel = sources_of(Path("book.ipynb").read_bytes())
     assert imports == f"{magic}\n{IMPORTS.replace('neuronxcc.nki as nki', 'nki').replace('neuronxcc.', '')}"
     assert branch == cells[1]
-    assert kernel.endswith(cells[2].partition("return out")[2]) and "nisa.dma_copy" in kernel
+    assert kernel.endswith(cells[2].partition("return out")[2]) and "nisa.tensor_scalar" in kernel
 
 
 def test_what_stands_above_python_is_no_other_language(run):
@@ -157,7 +157,7 @@ def test_what_stands_above_python_is_no_other_language(run):
     Path("book.ipynb").write_bytes(book(*cells))
     code, _, err = run("rewrite", "--write", "book.ipynb")
     _, _, timed, bash, written = sources_of(Path("book.ipynb").read_bytes())
-    assert timed.startswith("\n%%time\n@nki.jit") and "nisa.dma_copy" in timed and [bash, written] == cells[2:]
+    assert timed.startswith("\n%%time\n@nki.jit") and "nisa.tensor_scalar" in timed and [bash, written] == cells[2:]
     assert code == 1 and "book.ipynb:cell 5:1:1: NKM003 [manual] this cell is for %%writefile" in err
 
 
@@ -204,7 +204,7 @@ def test_a_diff_is_one_of_each_cell_that_changes(run):
     ]
     assert '"' not in out and "No newline" not in out
     _, out, _ = run("rewrite", "--stat", "book.ipynb")
-    assert out == "book.ipynb | +8 -5\n"
+    assert out == "book.ipynb | +6 -4\n"
 
 
 def test_assess_says_where_kernels_are_and_that_nothing_proves_them(run):
@@ -231,18 +231,18 @@ def test_kernels_of_notebooks_are_not_run(run):
 
 
 def test_a_notebook_and_a_module_that_it_imports_are_rewritten_together(run):
-    helper = IMPORTS + "\n\n\ndef doubled(t):\n    return nl.add(t, t)\n"
+    helper = IMPORTS + "\n\n\ndef doubled(t):\n    return nl.negative(t)\n"
     Path("helper.py").write_text(helper)
-    kernel = KERNEL.replace("nl.add(t, t)", "doubled(t)")
+    kernel = KERNEL.replace("nl.negative(t)", "doubled(t)")
     Path("book.ipynb").write_bytes(book(IMPORTS, "from helper import doubled", kernel))
     assert run("rewrite", "--write", ".")[0] == 0
-    assert "tensor_tensor" in Path("helper.py").read_text()
+    assert "tensor_scalar" in Path("helper.py").read_text()
     assert "doubled(" in sources_of(Path("book.ipynb").read_bytes())[3]
     assert run("check", ".")[0] == 0
 
 
 def test_a_kernel_that_two_cells_define_is_told(run):
-    Path("book.ipynb").write_bytes(book(IMPORTS, KERNEL, "double(1)", KERNEL.replace("nl.add(t, t)", "t")))
+    Path("book.ipynb").write_bytes(book(IMPORTS, KERNEL, "double(1)", KERNEL.replace("nl.negative(t)", "t")))
     before = Path("book.ipynb").read_bytes()
     code, _, err = run("rewrite", "--write", "book.ipynb")
     assert code == 2 and "('double' is defined in cells 3 and 5: give each its own name)" in err

@@ -31,13 +31,14 @@ CHANGES_06 = (
 """
 BETA1 = """\
 import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
 
 
 @nki.jit
 def inverse(x):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    nl.store(out, nl.reciprocal(nl.load(x)))
+    nl.store(out, nisa.reciprocal(nl.load(x)))
     return out
 """
 BETA2 = """\

@@ -138,7 +138,8 @@ def test_the_workflow_of_the_page_gives_the_action_what_it_takes():
 
 
 def test_the_workflow_of_the_page_runs(here):
-    shutil.copytree(ROOT / "golden" / "running_counter", here / "kernels")
+    cached = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "golden" / "running_counter", here / "kernels", ignore=cached)
     git = ["git", "-C", str(here), "-c", "user.name=n", "-c", "user.email=e"]
     for command in ("init -q -b main", "add kernels", "commit -q -m m", "update-ref refs/remotes/origin/main HEAD"):
         subprocess.run([*git, *command.split()], check=True)

@@ -159,9 +159,11 @@ def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.
 
     def handler(scope: Scope, statement: ast.stmt) -> None:
         rewrite(scope, statement)
-        changed = len(scope.out) != 1 or scope.source.is_changed(statement)
-        if changed or not _says(scope.out[0], statement, scope.source.segment(statement)):
-            scope.draft.put(scope.module.edits.replaced, statement, scope.out)
+        edits, text = scope.module.edits, scope.source.segment(statement)
+        if not scope.out or scope.source.is_changed(statement) or not _says(scope.out[-1], statement, text):
+            scope.draft.put(edits.replaced, statement, scope.out)
+        elif scope.out[:-1]:
+            scope.draft.put(edits.before, statement, [*edits.before.get(statement, []), *scope.out[:-1]])
 
     return handler
 

@@ -38,7 +38,8 @@ def output_assertions(module: Module, original: str, text: str) -> tuple[Asserte
             key = (one.function, one.text)
             found[key] = min(one, found.get(key, one))
     for statement, conditions in module.assumed.items():
-        for condition, why in conditions.items() if statement in module.edits.replaced else ():
+        stays = any(node in module.staying for node in walk(statement))
+        for condition, why in conditions.items() if stays or statement in module.edits.replaced else ():
             one = Asserted(statement.lineno, places.function(statement.lineno), condition, why)
             key = (one.function, one.text)
             found[key] = min(one, found.get(key, one))

@@ -14,7 +14,7 @@ from ..analysis.maybe_tensors import TENSOR_ATTRIBUTES
 from ..expr.emission import WRITTEN_FOR, New
 from ..project.program import Module
 from ..syntax.node_index import walk
-from ..syntax.nodes import assignment_counts, blocks, bound_by, named_parameters
+from ..syntax.nodes import SIMPLE, assignment_counts, blocks, bound_by, named_parameters
 
 
 def move(module: Module) -> None:
@@ -30,7 +30,7 @@ def move(module: Module) -> None:
                 module.edits.before[statement] = [*chained(dict.fromkeys(in_loops)), *before]
             for inner, new in fixed:
                 if inner is not statement or new.text in asserted:
-                    module.edits.replaced[inner].remove(new)
+                    _remove(module, inner, new)
             asserted |= {new.text for _, new in fixed}
             for suite in blocks(statement):
                 _drop_repeated(module, suite, told, asserted)
@@ -40,13 +40,29 @@ def move(module: Module) -> None:
 def _drop_repeated(module: Module, suite: list[ast.stmt], told: _Told, asserted: set[str]) -> None:
     """Drop the assertions of statements under conditions that were asserted on the way to them."""
     for statement in suite:
-        news = module.edits.replaced.get(statement, [])
-        for new in [new for new in news if told.is_fixed(new)]:
+        for new in [new for new in _written(module, statement) if told.is_fixed(new)]:
             if new.text in asserted:
-                news.remove(new)
+                _remove(module, statement, new)
             asserted = asserted | {new.text}
         for inner in blocks(statement):
             _drop_repeated(module, inner, told, asserted)
+
+
+def _written(module: Module, statement: ast.stmt) -> list[New]:
+    """What stands in the place of a statement, and what stands in front of one that stays."""
+    edits = module.edits
+    return [
+        *(edits.before.get(statement, []) if isinstance(statement, SIMPLE) else []),
+        *edits.replaced.get(statement, []),
+    ]
+
+
+def _remove(module: Module, statement: ast.stmt, new: New) -> None:
+    """Take a line of :func:`_written` away."""
+    lines = module.edits.before.get(statement, [])
+    (lines if new in lines else module.edits.replaced[statement]).remove(new)
+    if not lines:
+        module.edits.before.pop(statement, None)
 
 
 def chained(assertions: Iterable[New]) -> list[New]:
@@ -83,7 +99,7 @@ def _equal_sides(test: ast.expr) -> list[str]:
 
 def _always_asserted(module: Module, statement: ast.stmt) -> list[tuple[ast.stmt, New]]:
     """What a statement asserts whatever is found: of conditions, what both sides assert."""
-    found = [(statement, new) for new in module.edits.replaced.get(statement, []) if _is_assertion(new)]
+    found = [(statement, new) for new in _written(module, statement) if _is_assertion(new)]
     if isinstance(statement, ast.For):
         found += [pair for inner in statement.body for pair in _always_asserted(module, inner)]
     if isinstance(statement, ast.If) and statement.orelse:
