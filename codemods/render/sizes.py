@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ..analysis.scope import Scope
 from ..expr import algebra
-from ..expr.values import Hbm, Python
+from ..expr.values import Hbm, Python, Tile
 from ..project.own_assertions import same_shape
-from ..syntax.node_index import of_kinds
+from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import is_shape
 
 
@@ -48,12 +48,38 @@ def _unpacked_shape(scope: Scope, value: ast.expr) -> tuple[str, int] | None:
     return (value.value.id, first) if is_shape(value) and isinstance(value.value, ast.Name) else None
 
 
+def _asserted_shape(scope: Scope, test: ast.Compare) -> None:
+    """The dimensions of a tensor that are said to equal a tuple of numbers and of names that are bound once."""
+    sides = (test.left, test.comparators[0])
+    shape, sizes = sides if is_shape(test.left) else sides[::-1]
+    if not isinstance(test.ops[0], ast.Eq) or not is_shape(shape) or not isinstance(sizes, ast.Tuple):
+        return
+    plain = all(isinstance(n, _PLAIN) for size in sizes.elts for n in walk(size))
+    names = {n.id for n in of_kinds(sizes, ast.Name)}
+    steady = all(scope.assigned[n] <= 1 and isinstance(scope.env.get(n, Python()), Python) for n in names)
+    if not isinstance(shape.value, ast.Name) or not plain or not steady:
+        return
+    tensor = scope.env.get(shape.value.id)
+    dims = tuple(scope.evaluator.render(scope, size) for size in sizes.elts)
+    if isinstance(tensor, Hbm) and tensor.dims is None and not tensor.view:
+        scope.env[shape.value.id] = replace(tensor, dims=dims)
+    elif isinstance(tensor, Tile) and tensor.dims is None and not (tensor.view or tensor.blocks):
+        scope.env[shape.value.id] = replace(tensor, dims=dims, ranks=(), perhaps_column=False)
+
+
+_PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.operator)
+
+
 def asserted_sizes(scope: Scope, test: ast.expr) -> None:
     """``assert n == 128`` defines ``n``, ``assert n > 0`` makes it positive, ``assert n % t == 0`` a multiple.
 
-    That is known of names that are bound once, and of what is asserted always.
+    That is known of names that are bound once, and of what is asserted always. ``assert x.shape == (n, 128)`` tells the
+    dimensions of a tensor from there on.
     """
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or scope.branch or scope.loops:
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return
+    _asserted_shape(scope, test)
+    if scope.branch or scope.loops:
         return
     left, operator, right = test.left, test.ops[0], test.comparators[0]
     number = right.value if isinstance(right, ast.Constant) and type(right.value) is int else None

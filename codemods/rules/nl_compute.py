@@ -2,11 +2,11 @@
 
 Why: in Beta 2 the names of ``nl`` are tokens, not functions, and tensors have no operators. ``nl.multiply(x, 0.5)``
 becomes ``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, ``nl.exp(x)`` ``nisa.activation``,
-``nl.sum`` and ``nl.max`` ``nisa.tensor_reduce``, ``nl.copy`` ``nisa.tensor_copy``, ``nl.matmul`` ``nisa.nc_matmul``.
-``nl.transpose``, ``nl.mean``, ``nl.where`` and a matmul that transposes are several instructions, with tiles between
-them; ``nl.load_transpose2d`` is a DMA that walks its source by columns. The result has the type that Beta 1 promotes
-to: where only a trace tells the types, a function that the module gets computes it. A comparison gives ``bool_``, or
-``uint8`` where that does not show.
+``nl.sum`` and ``nl.max`` ``nisa.tensor_reduce``, ``nl.copy`` and ``x.astype(dtype)`` ``nisa.tensor_copy``,
+``nl.matmul`` ``nisa.nc_matmul``. ``nl.transpose``, ``nl.mean``, ``nl.where`` and a matmul that transposes are several
+instructions, with tiles between them; ``nl.load_transpose2d`` is a DMA that walks its source by columns. The result has
+the type that Beta 1 promotes to: where only a trace tells the types, a function that the module gets computes it. A
+comparison gives ``bool_``, or ``uint8`` where that does not show.
 A number behind one, ``x * 2.0 - 1.0`` in float32, is the second operator of one instruction: an instruction less.
 
 From 0.3 on ``nl`` has functions again. Those that give the same tile as Beta 1's (``nl.add`` and its like of two tiles
@@ -77,7 +77,7 @@ from .whole_numbers import floor_divided, is_whole
 
 CODE = codes.NL_COMPUTE
 BY_TILE_ULPS, BY_NUMBER_ULPS = 1, 2
-GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce", "broadcast_rows", "window_argmax")
+GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce", "broadcast_rows", "window_argmax", "converted_tiles")
 
 _BINARY = (
     "add subtract multiply maximum minimum power bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
@@ -172,6 +172,18 @@ def _broadcast_method(scope: Scope, node: ast.Call, src: Operand) -> Instruction
 
 
 METHODS["broadcast_to"] = Method(_broadcasts_rows, _broadcast_method)
+
+
+def _converted(scope: Scope, node: ast.Call, src: Operand) -> Instruction:
+    """``x.astype(dtype)``: a copy in another type."""
+    given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "dtype")]
+    if len(given) != 1 or len(given) < len(node.args) + len(node.keywords):
+        raise Refuse(node, CODE, "astype of anything but a type", "write x.astype(dtype)")
+    dtype = scope.evaluator.dtype_text(scope, given[0])
+    return Instruction("tensor_copy", [("src", src)], src.dims, dtype, like=src.like, explicit=True)
+
+
+METHODS["astype"] = Method(lambda scope, node, src: isinstance(src.value, Tile), _converted)
 
 
 @lowers(CODE, "nl.divide")
