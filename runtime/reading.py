@@ -70,12 +70,17 @@ def _noted(event: str, arguments: tuple[Any, ...]) -> None:
 def _source_of(path: str) -> str:
     """The source that compiled code stands for: Python opens only the latter when it is fresh.
 
-    ``importlib.util.source_from_cache`` knows none of a file with another dot in its name (``after_0.2.py``).
+    ``importlib.util.source_from_cache`` knows none of a file with another dot in its name (``after_0.2.py``). Where all
+    compiled code has one folder (``PYTHONPYCACHEPREFIX``), the rest of its path is that of the source.
     """
     folder, name = os.path.split(path)
     stem, tag, _ = name.rpartition(f".{sys.implementation.cache_tag}")
-    is_compiled = name.endswith(".pyc") and bool(tag) and os.path.basename(folder) == "__pycache__"
-    return os.path.join(os.path.dirname(folder), f"{stem}.py") if is_compiled else path
+    if not name.endswith(".pyc") or not tag:
+        return path
+    prefix = os.path.abspath(sys.pycache_prefix) + os.sep if sys.pycache_prefix else ""
+    if prefix and path.startswith(prefix):
+        return os.path.join(os.sep, folder[len(prefix) :], f"{stem}.py")
+    return os.path.join(os.path.dirname(folder), f"{stem}.py") if os.path.basename(folder) == "__pycache__" else path
 
 
 def installed_directories() -> tuple[str, ...]:
