@@ -82,7 +82,7 @@ def test_rules_are_explained_before_the_choice(run):
     _, out, err = run("n\nq\n", ".")
     assert out.index("+++ b/a.py") < out.index("+++ b/b.py") and "c.py" not in out
     before, _, rest = err.partition("(1/3) Write a.py [y,n,a,q,e,?]?")
-    assert "NKI020 load-store, 2 times: " in before
+    assert "NKI020 load-store, once: " in before
     assert "dma_copy" in before and "(2/3) Write b.py" in rest
     assert "y  write this part" in run("?\nq\n", ".")[2]
 

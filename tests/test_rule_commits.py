@@ -31,7 +31,7 @@ import neuronxcc.nki.language as nl
 @nki.jit
 def copy(x):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    nl.store(out, value=nl.exp(nl.load(x)))
+    nl.store(out, value=nl.rsqrt(nl.load(x)))
     return out
 """
 

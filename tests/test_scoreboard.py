@@ -16,7 +16,7 @@ import neuronxcc.nki.language as nl
 def k(x):
     out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
     i = nl.gemm_grid(x)
-    nl.store(out, nl.load(x))
+    nl.store(out, nl.rsqrt(nl.load(x)))
     return out
 """
 
@@ -27,4 +27,4 @@ def test_sites_are_counted_by_the_code_of_their_rule(tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(SCOREBOARD), str(tmp_path), "--json", str(rows)], check=True)
     [row] = json.loads(rows.read_text())
     assert row["manual"] == {"NKI090": 1}
-    assert row["rewritten"]["NKI020"] == 2
+    assert row["rewritten"]["NKI020"] == 1  # the store; the load stays

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from nki_migrate.runtime import pool as pool_module
-from nki_migrate.runtime import stopwatch
+from nki_migrate.runtime import reading, stopwatch
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Failure, Run
 from nki_migrate.runtime.messages import Kernels, Probe, Reply, Request
@@ -167,6 +168,16 @@ def test_what_a_run_reads_is_recorded(ask: Ask, tmp_path: Path) -> None:
     reads = ran(ask(body, "copied")).reads
     assert {Path(path).name for path in reads.files} == {"kernel.py", "sibling_that_is_read.py", "table.json"}
     assert str(tmp_path) in reads.directories and "A_VARIABLE" in reads.variables
+
+
+@pytest.mark.parametrize("prefix", [None, "/compiled", "/compiled/"])
+@pytest.mark.parametrize("name", ["k.py", "after_0.2.py"])
+def test_compiled_code_stands_for_its_source(monkeypatch: pytest.MonkeyPatch, prefix: str | None, name: str) -> None:
+    tag = sys.implementation.cache_tag
+    folder = "/a/__pycache__" if prefix is None else "/compiled/a"
+    monkeypatch.setattr(sys, "pycache_prefix", prefix)
+    assert reading._source_of(f"{folder}/{name.removesuffix('.py')}.{tag}.pyc") == f"/a/{name}"
+    assert reading._source_of(f"/a/{name}") == f"/a/{name}"
 
 
 def test_closing_a_worker_ends_the_case_that_it_runs(tmp_path: Path) -> None:

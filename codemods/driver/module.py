@@ -277,6 +277,7 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
         if plan_marks(module):
             text, output, origins = applied(module, parsed)
         module.removed_comments = removed
+    module.forget_concrete()
     if name_bindings.report(module, output, origins):
         return Outcome(module.source.text, tuple(sorted(module.findings)))
     moves = moved(module.planned, text, module.copies)

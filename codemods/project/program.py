@@ -139,6 +139,11 @@ class Module:
             self._concrete = cst.parse_module(self.source.text)
         return self._concrete
 
+    def forget_concrete(self) -> None:
+        """Drop the LibCST tree, once the text is written: it is the largest thing that a module has."""
+        self._concrete = None
+        self._functions.clear()
+
     def concrete_function(self, function: ast.FunctionDef) -> cst.FunctionDef:
         """The LibCST node of a function of this module."""
         if not self._functions:
