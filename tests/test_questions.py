@@ -29,7 +29,6 @@ ACTS = {
     "lower.number_tables.assign_table": "assigns an array of numbers; answers whether it is one",
     "rules.psum_accumulation._declare_again": "declares a tile again; answers whether it can be",
     "driver.walk._write_iterable": "writes what a loop runs over; answers whether Beta 1 traced the body once",
-    "emit.marks.plan": "plans the marks of findings; answers whether there are any",
     "rules.name_bindings.report": "reports names that mean something else; answers whether there are any",
 }
 """Functions that act, and say whether they did."""

@@ -11,7 +11,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 from nki_migrate.runtime.spec.seen import SeenFunction
 
 from ..analysis.scope import Scope
-from ..emit.apply import Parsed, applied
+from ..emit.apply import applied
 from ..emit.marks import plan as plan_marks
 from ..emit.output_assertions import output_assertions
 from ..expr import algebra
@@ -269,20 +269,18 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
     early_assertions.move(module)
     dead_names.drop(module)
     namespace.rewrite(module)
-    parsed: Parsed = {}
-    text, output, origins = applied(module, parsed)
-    if (changed or text != module.source.text) and not (module.options.select or module.options.ignore):
+    touched = set(module.touched)
+    if (changed or module.edits or module.support) and not (module.options.select or module.options.ignore):
         module.said += said
-        removed = list(module.removed_comments)
-        if plan_marks(module):
-            text, output, origins = applied(module, parsed)
-        module.removed_comments = removed
+        plan_marks(module)
+    text, output, origins = applied(module)
+    if not changed and _without_marks(text) == _without_marks(module.source.text):
+        text, output, origins, module.touched = module.source.text, module.source.tree, {}, touched
     module.forget_concrete()
     if name_bindings.report(module, output, origins):
         return Outcome(module.source.text, tuple(sorted(module.findings)))
     moves = moved(module.planned, text, module.copies)
     findings, decisions = tuple(sorted(module.findings)), tuple(sorted(module.decisions))
-    touched = frozenset(module.touched)
     removed_comments = tuple(module.removed_comments)
     assumptions = frozenset(module.assumptions)
     left = frozenset(line for f in module.left for line in lines_of(f))
@@ -291,7 +289,7 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
         text,
         findings,
         module.applied,
-        touched,
+        frozenset(module.touched),
         moves,
         module.inexact,
         decisions,
@@ -300,6 +298,11 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
         left,
         asserted,
     )
+
+
+def _without_marks(text: str) -> str:
+    """A text without the lines that only say what is left in it: they alone are no reason to write a file."""
+    return "\n".join(line for line in text.split("\n") if WORD not in line)
 
 
 _ROUNDS = 6

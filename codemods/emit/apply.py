@@ -39,19 +39,13 @@ from .guarded import append
 from .moved_comments import MovedComments
 from .parameters import bare, by_lines, further_parameter, without_stars, written_parameter
 
-Parsed = dict[tuple[int, int], tuple[New, Sequence[Statement]]]
-"""The LibCST statements of new ones, by identity and depth: edits that are applied again are not parsed again."""
 
-
-def applied(module: Module, parsed: Parsed) -> tuple[str, ast.Module, Origins]:
-    """The module's new text, its tree, and where its statements come from. No edit: the old text has no origins.
-
-    ``parsed`` is filled.
-    """
+def applied(module: Module) -> tuple[str, ast.Module, Origins]:
+    """The module's new text, its tree, and where its statements come from. No edit: the old text has no origins."""
     if not module.edits and not module.support:
         return module.source.text, module.source.tree, {}
     tree = module.concrete()
-    rebuild = _Rebuild(module, tree, parsed)
+    rebuild = _Rebuild(module, tree)
     body = rebuild.block(module.source.tree.body, tree.body)
     text = tree.with_changes(body=body, **_no_dangling_header(tree, body)).code
     new = tree_of(text)
@@ -65,8 +59,7 @@ def _no_dangling_header(tree: cst.Module, body: Sequence[Statement]) -> dict[str
 class _Rebuild:
     """Builds the new statements of one module."""
 
-    def __init__(self, module: Module, tree: cst.Module, parsed: Parsed) -> None:
-        self.parsed = parsed
+    def __init__(self, module: Module, tree: cst.Module) -> None:
         self.module, self.edits, self.config = module, module.edits, tree.config_for_parsing
         self.indent = tree.default_indent
         self.width = line_width(module.source.text)
@@ -203,11 +196,8 @@ class _Rebuild:
 
     def statements(self, new: New, old: ast.stmt, place: Place = "at") -> list[Statement]:
         """What the text of one new statement becomes, which ``old`` has brought about."""
-        key = id(new), self.depth
-        if key not in self.parsed:
-            text = new.text if new.as_is else formatted(new.text, self.width - self.depth * len(self.indent))
-            self.parsed[key] = new, cst.parse_module(text, self.config).body
-        body = list(self.parsed[key][1])
+        text = new.text if new.as_is else formatted(new.text, self.width - self.depth * len(self.indent))
+        body = list(cst.parse_module(text, self.config).body)
         self.marks.mark(body, Origin(old, place))
         if not new.guard:
             return body

@@ -30,17 +30,15 @@ from ..syntax.nodes import blocks
 # --- marks that are written ------------------------------------------------------------------------------------------
 
 
-def plan(module: Module) -> bool:
-    """Plan the mark of each finding of a module; is there any?"""
+def plan(module: Module) -> None:
+    """Plan the mark of each finding of a module."""
     places = _Places(module)
-    found = False
     for said in sorted(module.said, key=lambda said: said.finding, reverse=True):
         if isinstance(said.node, ast.Import | ast.ImportFrom):
             continue
         place = places.of(said)
         if place is None:
             continue
-        found = True
         text = mark_of(said.finding.code, said.finding.message)
         if place.is_kernel_code and said.stops and not said.finding.follows:
             stop = New(f"assert False, {json.dumps(text, ensure_ascii=False)}", as_is=True)
@@ -52,7 +50,6 @@ def plan(module: Module) -> bool:
             comments = module.edits.comments.setdefault(place.statement, [])
             if f"# {text}" not in comments:
                 comments.insert(0, f"# {text}")
-    return found
 
 
 @dataclass(frozen=True)

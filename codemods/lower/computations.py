@@ -16,7 +16,7 @@ from .access import operand, owner
 def is_computation(scope: Scope, node: ast.expr) -> bool:
     """Does ``node`` make a tile (a registered call, or an operator on a tile)?"""
     if isinstance(node, ast.Call):
-        return scope.qualified(node.func) in HANDLERS or method_of(scope, node) is not None
+        return scope.qualified(node.func) in HANDLERS or _is_method(scope, node)
     if isinstance(node, ast.BinOp):
         return any(is_computation(scope, n) or operand(scope, n) is not None for n in (node.left, node.right))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
@@ -26,13 +26,25 @@ def is_computation(scope: Scope, node: ast.expr) -> bool:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of tensors that takes an instruction on some operands, and is a view of the others."""
+    """A method of tensors that takes an instruction on some operands, and is a view of the others.
+
+    ``always``: on all that instructions have computed.
+    """
 
     computes: Callable[[Scope, ast.Call, Operand], bool]
     lower: Callable[[Scope, ast.Call, Operand], Instruction]
+    always: bool = False
 
 
 METHODS: dict[str, Method] = {}
+
+
+def _is_method(scope: Scope, node: ast.Call) -> bool:
+    """Is a call one of a method that computes? A tensor that is computed itself need not be written to tell."""
+    method = METHODS.get(node.func.attr) if isinstance(node.func, ast.Attribute) else None
+    if method is None or not isinstance(node.func, ast.Attribute):
+        return False
+    return (method.always and is_computation(scope, node.func.value)) or method_of(scope, node) is not None
 
 
 def method_of(scope: Scope, node: ast.Call) -> tuple[Method, Operand] | None:

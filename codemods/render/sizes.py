@@ -54,10 +54,7 @@ def _asserted_shape(scope: Scope, test: ast.Compare) -> None:
     shape, sizes = sides if is_shape(test.left) else sides[::-1]
     if not isinstance(test.ops[0], ast.Eq) or not is_shape(shape) or not isinstance(sizes, ast.Tuple):
         return
-    plain = all(isinstance(n, _PLAIN) for size in sizes.elts for n in walk(size))
-    names = {n.id for n in of_kinds(sizes, ast.Name)}
-    steady = all(scope.assigned[n] <= 1 and isinstance(scope.env.get(n, Python()), Python) for n in names)
-    if not isinstance(shape.value, ast.Name) or not plain or not steady:
+    if not isinstance(shape.value, ast.Name) or not all(_is_steady(scope, size) for size in sizes.elts):
         return
     tensor = scope.env.get(shape.value.id)
     dims = tuple(scope.evaluator.render(scope, size) for size in sizes.elts)
@@ -67,7 +64,11 @@ def _asserted_shape(scope: Scope, test: ast.Compare) -> None:
         scope.env[shape.value.id] = replace(tensor, dims=dims, ranks=(), perhaps_column=False)
 
 
-_PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.operator)
+def _is_steady(scope: Scope, size: ast.expr) -> bool:
+    """Is a size made of numbers, and of names that are bound once, to numbers?"""
+    names = {n.id for n in of_kinds(size, ast.Name)}
+    once = all(scope.assigned[n] <= 1 and isinstance(scope.env.get(n, Python()), Python) for n in names)
+    return once and all(isinstance(n, ast.Name | ast.Constant | ast.BinOp | ast.operator) for n in walk(size))
 
 
 def asserted_sizes(scope: Scope, test: ast.expr) -> None:

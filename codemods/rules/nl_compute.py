@@ -183,7 +183,7 @@ def _converted(scope: Scope, node: ast.Call, src: Operand) -> Instruction:
     return Instruction("tensor_copy", [("src", src)], src.dims, dtype, like=src.like, explicit=True)
 
 
-METHODS["astype"] = Method(lambda scope, node, src: isinstance(src.value, Tile), _converted)
+METHODS["astype"] = Method(lambda scope, node, src: isinstance(src.value, Tile), _converted, always=True)
 
 
 @lowers(CODE, "nl.divide")

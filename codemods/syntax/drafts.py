@@ -13,7 +13,7 @@ from functools import cached_property
 
 from ..model import Finding, Options
 from .name_scopes import Names, Stars, names_of
-from .node_index import children
+from .node_index import children, tree_of
 
 
 @dataclass(frozen=True, order=True)
@@ -40,7 +40,7 @@ class Sheet:
 
     def __init__(self, text: str, options: Options, stars: Stars) -> None:
         self.text = text
-        self.tree = ast.parse(text)
+        self.tree = tree_of(text)
         self.options = options
         self.findings: list[Finding] = []
         self.drafts: list[Draft] = []

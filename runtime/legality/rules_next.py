@@ -13,7 +13,7 @@ from ..spec.beta2_isa import ENUM_MEMBERS
 from ..spec.versions import LATER
 from .declarations import declaration
 from .model import RuleDoc, Violation, kernel
-from .names import Function
+from .names import Function, Module
 from .rules_calls import expands
 from .rules_operands import arguments
 from .walk import Context, document, on, report
@@ -104,7 +104,11 @@ def outputs(node: ast.Return, context: Context) -> Iterator[Violation]:
 
 
 def _is_called(function: Function, context: Context) -> bool:
-    calls = (node.func for node in ast.walk(context.module.tree) if isinstance(node, ast.Call))
+    return context.module.remembered(_is_called_in, function)
+
+
+def _is_called_in(function: Function, module: Module) -> bool:
+    calls = (node.func for node in ast.walk(module.tree) if isinstance(node, ast.Call))
     return any(isinstance(callee, ast.Name) and callee.id == function.name for callee in calls)
 
 

@@ -171,8 +171,9 @@ def _walk(node: ast.AST, context: Context) -> Iterator[Violation]:
     yield from _checked(node, context)
     if is_opaque(node):
         return
-    inside = replace(context, ancestors=(*context.ancestors, node))
-    for child in ast.iter_child_nodes(node):
+    below = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr_context)]
+    inside = replace(context, ancestors=(*context.ancestors, node)) if below else context
+    for child in below:
         is_annotation = isinstance(node, ast.AnnAssign) and child is node.annotation
         yield from _walk(child, replace(inside, annotation=True) if is_annotation else inside)
 
