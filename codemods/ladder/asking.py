@@ -8,11 +8,12 @@ from types import ModuleType
 
 from nki_migrate.runtime.spec.versions import OLDEST, VERSIONS, Version
 
+from .answers import Answer
 from .evidence import Source
 from .facts import Facts
 from .program import Program
 from .tensors import Tensors
-from .unseen import values_of
+from .unseen import unseen, values_of
 
 
 def facts_of(program: Program, sources: Mapping[str, Source], item: Version) -> dict[str, Facts]:
@@ -23,6 +24,14 @@ def facts_of(program: Program, sources: Mapping[str, Source], item: Version) -> 
         path: Facts(program, tensors, path, max(old, OLDEST), item, source.high < item, source.is_migrated)
         for path, source in sources.items()
     }
+
+
+def answers_of(facts: Facts, module: ModuleType) -> Iterator[tuple[ast.AST, Answer]]:
+    """The nodes that a rule is asked about, and its answers: what it cannot see of a node, or what it says of it."""
+    may_be_hidden = hasattr(module, "CALLS")
+    for node in nodes_for(facts, module):
+        hidden = unseen(facts, module, node) if may_be_hidden else None
+        yield node, hidden or module.rewrite(facts, node)
 
 
 def nodes_for(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:

@@ -15,14 +15,13 @@ from ..model import Asserted, Finding, Moved, Options, Outcome
 from ..syntax.drafts import Draft, Edit, applied, definition, without_overlaps
 from . import evidence, marks, origins
 from .answers import Answer, Different, Left, Rewritten, Said, Unknown
-from .asking import facts_of, nodes_for
+from .asking import answers_of, facts_of
 from .common_form import partings
 from .evidence import Source
 from .facts import Facts
 from .program import Program, program_of
 from .registry import rules_at
 from .rung import Rung
-from .unseen import unseen
 from .wrapping import wrapping
 
 _ROUNDS = 12
@@ -124,8 +123,7 @@ def _narrowed(source: Source, found: Mapping[str, Source], low: Version, high: V
 
 
 def _shown_by(facts: Facts, module: ModuleType, source: Source, item: Version) -> Source:
-    for node in nodes_for(facts, module):
-        answer = None if unseen(facts, module, node) else module.rewrite(facts, node)
+    for node, answer in answers_of(facts, module):
         if isinstance(answer, Rewritten) and answer.shows:
             what = f"{module.CODE}: a form that NKI {item} refuses"
             return evidence.before(source, item, node.lineno, what)  # type: ignore[attr-defined]  # rules ask of these
@@ -225,8 +223,7 @@ def _round(facts: Facts, item: Version, options: Options, is_older: bool) -> _Ro
     for module, kind in rules_at(item):
         if options.enabled(module.CODE) and _is_asked(kind, item, options, is_older):
             is_open = kind == "differs" and not facts.is_certain and not getattr(module, "EITHER", False)
-            for node in nodes_for(facts, module):
-                answer = unseen(facts, module, node) or module.rewrite(facts, node)
+            for node, answer in answers_of(facts, module):
                 if answer is not None and not marks.stops_at(facts.rung, node, module.CODE):
                     _sort(found, facts, Draft(module.CODE, node), answer, kind, is_open, options)
     return found
