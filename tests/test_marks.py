@@ -14,6 +14,7 @@ from nki_migrate import codemods
 from nki_migrate.checking import check_report
 from nki_migrate.cli import main
 from nki_migrate.codemods.driver.backlog import backlog, may_have_backlog
+from nki_migrate.codemods.syntax import codes
 from nki_migrate.codemods.syntax.mark_text import WORD
 from nki_migrate.golden import GOLDENS
 from nki_migrate.reports import Report
@@ -376,3 +377,11 @@ def test_what_a_file_of_beta_2_uses_of_the_old_compiler_is_found(text: str, line
     report = rewrite_report("kernel.py", source.encode(), Options())
     assert report.status == "unchanged", report.reason
     assert [found.line for found in report.findings] == ([line] if line is not None else [])
+
+
+def test_a_change_in_a_line_with_a_comment_on_a_rule_is_a_change():
+    line = "    out = nl.ndarray((128, 4), dtype=np.float32, buffer=nl.shared_hbm)  # nki-migrate NKI004: seen\n"
+    head = "import numpy as np\nimport neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\nONES = np.ones(3)\n"
+    source = f"{head}\n\n@nki.jit\ndef k(x):\n{line}    return out\n"
+    outcome = rewrite(source, Options(select=frozenset({codes.DATA_TYPES, codes.LANGUAGE})))
+    assert outcome.source == source.replace("np.float32", "nl.float32")

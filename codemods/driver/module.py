@@ -49,7 +49,7 @@ from ..rules import (
 )
 from ..syntax import codes
 from ..syntax.codes import LANGUAGE
-from ..syntax.mark_text import WORD
+from ..syntax.mark_text import WORD, without_marks
 from ..syntax.names import canonical
 from ..syntax.names import imports as names_imported
 from ..syntax.node_index import of_kinds, trees_changed, walk
@@ -274,7 +274,7 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
         module.said += said
         plan_marks(module)
     text, output, origins = applied(module)
-    if not changed and _without_marks(text) == _without_marks(module.source.text):
+    if not changed and without_marks(text) == without_marks(module.source.text):  # marks alone are no change
         text, output, origins, module.touched = module.source.text, module.source.tree, {}, touched
     module.forget_concrete()
     if name_bindings.report(module, output, origins):
@@ -298,11 +298,6 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
         left,
         asserted,
     )
-
-
-def _without_marks(text: str) -> str:
-    """A text without the lines that only say what is left in it: they alone are no reason to write a file."""
-    return "\n".join(line for line in text.split("\n") if WORD not in line)
 
 
 _ROUNDS = 6

@@ -12,6 +12,14 @@ MARK = re.compile(r"nki-migrate (NK[A-Z]\d+): (.*)")
 """A mark, with the code and the message of its finding."""
 
 
+_LINE = re.compile(r'\s*(?:# |assert False, ")nki-migrate NK[A-Z]\d+: ')
+
+
+def without_marks(text: str) -> str:
+    """A text without the lines that are nothing but a mark."""
+    return "\n".join(line for line in text.split("\n") if not _LINE.match(line))
+
+
 def mark_of(code: str, message: str) -> str:
     """What a mark says of a finding."""
     return f"nki-migrate {code}: {' '.join(message.split())}"
