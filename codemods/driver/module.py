@@ -52,7 +52,7 @@ from ..syntax.codes import LANGUAGE
 from ..syntax.mark_text import WORD, without_marks
 from ..syntax.names import canonical
 from ..syntax.names import imports as names_imported
-from ..syntax.node_index import of_kinds, trees_changed, walk
+from ..syntax.node_index import of_kinds, trees_changed, trees_kept, walk
 from ..syntax.nodes import bound_by, lines_of
 from ..syntax.source import Source, is_expanded
 from .backlog import backlog
@@ -68,6 +68,7 @@ def rewrite(source: str, options: Options | None = None, filename: str = "<strin
     return rewrite_together({filename: source}, options)[filename]
 
 
+@trees_kept()
 def rewrite_together(
     sources: Mapping[str, str], options: Options | None = None, homes: Mapping[str, Homes] | None = None
 ) -> dict[str, Outcome]:
@@ -78,7 +79,6 @@ def rewrite_together(
     they were looked for in more files than these.
     """
     assert registry.RULES  # importing them registers their handlers
-    trees_changed()
     options = options or Options()
     plain = _rewritten(sources, replace(options, observed=()), homes)
 
@@ -157,11 +157,9 @@ def _rewritten_together(
     originals = {path: source.text for path, source in read.items()}
     grids = relaunched(read, options)
     changed = changed | {path for path, source in read.items() if grids[path].text != source.text}
-    read = {
-        path: source if grids[path].text == source.text else Source(grids[path].text, path)
-        for path, source in read.items()
-    }
-    if options.enabled(LANGUAGE):
+    read = {path: Source(grids[path].text, path) for path in read}
+    if options.enabled(LANGUAGE) and any(map(_has_open_arguments, read.values())):
+        read = {path: Source(source.text, path, changes=True) for path, source in read.items()}
         program = Program({path: Module(source, options, path, {}) for path, source in read.items()})
         walked = _walked(program)
         name_arguments(program, walked)
@@ -181,6 +179,15 @@ def _rewritten_together(
                 outcomes[module.path] = grid.joined(outcome)
             return outcomes | _left_together(modules, outcomes, originals)
         to_list, resized = {**to_list, **blocked}, resized | to_resize
+
+
+def _has_open_arguments(source: Source) -> bool:
+    """Has a signature or a call of a module ``*args`` or ``**kwargs``?"""
+    return any(
+        (isinstance(node, ast.arguments) and (node.vararg or node.kwarg))
+        or (isinstance(node, ast.keyword) and node.arg is None)
+        for node in of_kinds(source.tree, ast.arguments, ast.keyword)
+    )
 
 
 def _left_together(
