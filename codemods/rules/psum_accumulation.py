@@ -34,7 +34,7 @@ from ..render.patterns import of_name
 from ..syntax import codes
 from ..syntax.names import dotted
 from ..syntax.node_index import children, of_kinds, walk
-from ..syntax.nodes import bound_by, by_parameter
+from ..syntax.nodes import bound_by, by_parameter, with_names
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
@@ -110,17 +110,9 @@ def _as_called(scope: Scope, function: ast.FunctionDef, block: str | None, numbe
         known = name in numbers if name in parameters else nested
         if name in stored or not known:
             return None
-    return ast.unparse(_Argument(numbers).visit(algebra.parse(block)))
-
-
-class _Argument(ast.NodeTransformer):
-    """Puts the arguments of a call in place of the parameters."""
-
-    def __init__(self, numbers: Mapping[str, str]) -> None:
-        self.numbers = numbers
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return algebra.parse(self.numbers[node.id]) if node.id in self.numbers else node
+    return ast.unparse(
+        with_names(algebra.parse(block), lambda name: algebra.parse(numbers[name]) if name in numbers else None)
+    )
 
 
 def _captured(scope: Scope, name: str) -> Operand | None:
