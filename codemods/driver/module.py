@@ -23,6 +23,8 @@ from ..lower import inner_kernels
 from ..lower.assumptions import best_observed, with_assumptions
 from ..model import Options, Outcome
 from ..plan import dead_names, early_assertions
+from ..plan.edited_text import EditedText
+from ..plan.factories.rewriting import moved_out
 from ..plan.grids.rewriting import Relaunched, relaunched
 from ..plan.keyword_arguments import expand
 from ..plan.same_text import copies_needed
@@ -155,12 +157,11 @@ def _rewritten_together(
     trees = {path: source.tree for path, source in read.items()}
     read |= {path: plain[path] for path in imported(trees, lambda path: plain[path].tree, plain)}
     originals = {path: source.text for path, source in read.items()}
+    moved = moved_out(read, options)
+    read = _read_again(read, moved)
     grids = relaunched(read, options)
-    changed = changed | {path for path, source in read.items() if grids[path].text != source.text}
-    read = {
-        path: source if grids[path].text == source.text else Source(grids[path].text, path)
-        for path, source in read.items()
-    }
+    read = _read_again(read, grids)
+    changed = changed | {path for path, source in read.items() if source.text != originals[path]}
     if options.enabled(LANGUAGE):
         program = Program({path: Module(source, options, path, {}) for path, source in read.items()})
         walked = _walked(program)
@@ -178,9 +179,17 @@ def _rewritten_together(
             for module in modules:
                 grid = grids[module.path]
                 outcome = _outcome(module, originals[module.path], grid.said, module.path in changed)
-                outcomes[module.path] = grid.joined(outcome)
+                outcomes[module.path] = moved[module.path].joined(grid.joined(outcome))
             return outcomes | _left_together(modules, outcomes, originals)
         to_list, resized = {**to_list, **blocked}, resized | to_resize
+
+
+def _read_again(read: Mapping[str, Source], texts: Mapping[str, EditedText]) -> dict[str, Source]:
+    """The modules after a rule that works on text."""
+    return {
+        path: source if texts[path].text == source.text else Source(texts[path].text, path)
+        for path, source in read.items()
+    }
 
 
 def _left_together(

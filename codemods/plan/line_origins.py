@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...syntax.source import Source
+from ..syntax.source import Source
 
 
 @dataclass(frozen=True)
