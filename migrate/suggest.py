@@ -31,6 +31,7 @@ from .progress import StatusLine
 from .suggest_calls import called_cases
 from .suggest_clock import Clock
 from .suggest_cover import covering
+from .suggest_extents import with_extents
 from .suggest_factories import Factory, factories, made_elsewhere
 from .suggest_facts import parameters
 from .suggest_host import host_cases
@@ -230,7 +231,8 @@ class _Work:
             factory = self.factories.get(kernel)
             called = called_cases(self.path, self.tree, definition) if factory is None else iter(())
             hosts = host_cases(self.path, self.tree, definition, factory)
-            told = list({repr(c): c for c in itertools.chain(called, hosts)}.values())
+            reached = with_extents(proposed_cases(self.path, self.tree, definition), definition)
+            told = list({repr(c): c for c in itertools.chain(called, hosts, reached)}.values())
             yield from (case for case in told if elements(case) <= _LIGHT)
             yield from _adapted(known, definition)
             yield from itertools.islice(proposed, 2)
