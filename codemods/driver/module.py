@@ -23,9 +23,7 @@ from ..lower import inner_kernels
 from ..lower.assumptions import best_observed, with_assumptions
 from ..model import Options, Outcome
 from ..plan import dead_names, early_assertions
-from ..plan.edited_text import EditedText
-from ..plan.factories.rewriting import moved_out
-from ..plan.grids.rewriting import Relaunched, relaunched
+from ..plan.grids.rewriting import Relaunched
 from ..plan.keyword_arguments import expand
 from ..plan.same_text import copies_needed
 from ..plan.variable_arguments import name_arguments
@@ -58,6 +56,7 @@ from ..syntax.node_index import of_kinds, trees_changed, walk
 from ..syntax.nodes import bound_by, lines_of
 from ..syntax.source import Source, is_expanded
 from .backlog import backlog
+from .earlier_rules import texts_of
 from .evaluator import EVALUATOR
 from .functions import walk_function
 
@@ -157,10 +156,8 @@ def _rewritten_together(
     trees = {path: source.tree for path, source in read.items()}
     read |= {path: plain[path] for path in imported(trees, lambda path: plain[path].tree, plain)}
     originals = {path: source.text for path, source in read.items()}
-    moved = moved_out(read, options)
-    read = _read_again(read, moved)
-    grids = relaunched(read, options)
-    read = _read_again(read, grids)
+    texts = texts_of(read, options)
+    read, grids = texts.sources, texts.grids
     changed = changed | {path for path, source in read.items() if source.text != originals[path]}
     if options.enabled(LANGUAGE):
         program = Program({path: Module(source, options, path, {}) for path, source in read.items()})
@@ -179,17 +176,9 @@ def _rewritten_together(
             for module in modules:
                 grid = grids[module.path]
                 outcome = _outcome(module, originals[module.path], grid.said, module.path in changed)
-                outcomes[module.path] = moved[module.path].joined(grid.joined(outcome))
+                outcomes[module.path] = texts.joined(module.path, outcome)
             return outcomes | _left_together(modules, outcomes, originals)
         to_list, resized = {**to_list, **blocked}, resized | to_resize
-
-
-def _read_again(read: Mapping[str, Source], texts: Mapping[str, EditedText]) -> dict[str, Source]:
-    """The modules after a rule that works on text."""
-    return {
-        path: source if texts[path].text == source.text else Source(texts[path].text, path)
-        for path, source in read.items()
-    }
 
 
 def _left_together(

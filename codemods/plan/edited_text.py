@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..expr.emission import Said
@@ -54,3 +55,30 @@ class EditedText:
             left=frozenset(place(line) for line in outcome.left),
             asserted=tuple(sorted(replace(a, line=place(a.line)) for a in outcome.asserted)),
         )
+
+
+def arranged(
+    lines: list[Line], gone: set[int], above: Mapping[int, list[Line]], further: tuple[int, list[str]]
+) -> list[Line]:
+    """The lines without those that are gone, with those that come above others, and with a further import."""
+    result = [Line(text, 1) for text in further[1]] if not further[0] else []
+    placed: set[int] = set()
+    gap = False
+    for line in lines:
+        if line.origin in above and line.origin not in placed:
+            placed.add(line.origin)
+            result += above[line.origin]
+        if line.origin in gone:
+            gap = True
+            continue
+        if (
+            gap
+            and not line.text.strip()
+            and (not result or not result[-1].text.strip() or result[-1].text.endswith(":"))
+        ):
+            continue
+        gap = False
+        result.append(line)
+        if line.origin == further[0]:
+            result += [Line(text, line.origin) for text in further[1]]
+    return result

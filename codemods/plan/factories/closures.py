@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import symtable
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...expr.emission import Refuse
 from ...project.program import Module
 from ...syntax.codes import NESTED_FUNCTIONS as CODE
+from ...syntax.local_names import bound_here, free_names, local_names, names_inside, own_statements
 from ...syntax.names import canonical, dotted
-from ...syntax.node_index import children, of_kinds, walk
+from ...syntax.node_index import of_kinds, walk
 from ...syntax.nodes import first_line
 
 Around = Sequence[ast.FunctionDef | ast.ClassDef]
@@ -68,10 +68,9 @@ class Closure:
 
 def closed_over(module: Module, around: Around, kernel: ast.FunctionDef) -> list[str]:
     """Names of the functions around a kernel that it reads, in the order of the source."""
-    table = _table_of(module, kernel)
-    free = set(table.get_frees()) if isinstance(table, symtable.Function) else set()
+    free = free_names(module.source.text, kernel)
     order = {n.id: (n.lineno, n.col_offset) for n in reversed(list(of_kinds(kernel, ast.Name)))}
-    outer = {name for f in around if isinstance(f, ast.FunctionDef) for name in _locals_of(module, f)}
+    outer = {name for f in around if isinstance(f, ast.FunctionDef) for name in local_names(module.source.text, f)}
     outside = [n for n in _outside(kernel) if n.id in outer]
     return list(dict.fromkeys([*sorted(free, key=lambda n: order.get(n, (0, 0))), *(n.id for n in outside)]))
 
@@ -145,8 +144,8 @@ class _Reading:
 
     def __init__(self, found: Closure) -> None:
         self.found, self.module, self.factory, self.kernel = found, found.module, found.factory, found.kernel
-        self.locals = _locals_of(self.module, self.factory)
-        self.own = set(_own_names(self.module, self.kernel))
+        self.locals = local_names(self.module.source.text, self.factory)
+        self.own = names_inside(self.module.source.text, self.kernel)
         self.outside = {node.id for node in _outside(self.kernel)}
         self.seen: set[str] = set()
         self.traced: set[str] = set()
@@ -155,9 +154,9 @@ class _Reading:
 
     def _newly_traced(self) -> Iterator[str]:
         """Names of the function that hold what only a trace can make, and are not known yet to do so."""
-        for statement in _statements(self.factory.body):
+        for statement in own_statements(self.factory.body):
             if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) and self._is_traced(statement):
-                yield from _bound_here(statement) - self.traced
+                yield from bound_here(statement) - self.traced
 
     def take(self, name: str, reader: ast.AST) -> None:
         """Decide what becomes of one name."""
@@ -190,8 +189,8 @@ class _Reading:
         """The statements that bind a name where the kernel is made, all above it. A parameter has none."""
         if any(name in n.names for n in of_kinds(self.factory, ast.Nonlocal, ast.Global)):
             raise Refuse(self.kernel, CODE, f"{what}, which another function there rebinds", _HELP)
-        for statement in _statements(self.factory.body):
-            if name not in _bound_here(statement):
+        for statement in own_statements(self.factory.body):
+            if name not in bound_here(statement):
                 continue
             if statement.lineno > first_line(self.kernel):
                 raise Refuse(self.kernel, CODE, f"{what}, which is bound below the kernel", "bind it above the kernel")
@@ -202,8 +201,7 @@ class _Reading:
         if binding not in self.factory.body:
             return False
         if isinstance(binding, ast.FunctionDef) and not binding.decorator_list:
-            table = _table_of(self.module, binding)
-            return self._take_statement(binding, table.get_frees() if isinstance(table, symtable.Function) else ())
+            return self._take_statement(binding, sorted(free_names(self.module.source.text, binding)))
         targets = _targets(binding)
         if isinstance(binding, ast.Assign) and targets and self._is_traced(binding.value):
             others = [other for other in targets if other not in self.seen]
@@ -268,7 +266,7 @@ class _Reading:
         texts: list[tuple[ast.AST, str]] = []
         read: list[str] = []
         for node in of_kinds(value, ast.Name):
-            bindings = [s for s in _statements(self.factory.body) if node.id in _bound_here(s)]
+            bindings = [s for s in own_statements(self.factory.body) if node.id in bound_here(s)]
             inner = _assigned(bindings[0]) if len(bindings) == 1 and bindings[0] in self.factory.body else None
             if inner is not None and self._is_array(inner):
                 text, more = self._array_text(inner)
@@ -301,69 +299,9 @@ def _targets(statement: ast.stmt) -> list[str]:
     return [n.id for n in names if isinstance(n, ast.Name)] if all(isinstance(n, ast.Name) for n in names) else []
 
 
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """All statements of a function, but those of functions and classes in it."""
-    for statement in body:
-        yield statement
-        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            inner = [s for s in children(statement) if isinstance(s, ast.stmt)]
-            clauses = [c for c in children(statement) if isinstance(c, ast.ExceptHandler | ast.match_case)]
-            yield from _statements([*inner, *(s for c in clauses for s in c.body)])
-
-
-def _bound_here(statement: ast.stmt) -> set[str]:
-    """Names that a statement binds itself: not in the statements below it, and not in functions."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {statement.name}
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return {alias.asname or alias.name.partition(".")[0] for alias in statement.names}
-    parts = [child for child in children(statement) if not isinstance(child, ast.stmt)]
-    stored = {n.id for part in parts for n in _names_in(part) if not isinstance(n.ctx, ast.Load)}
-    handlers = {c.name for c in parts if isinstance(c, ast.ExceptHandler) and c.name}
-    return stored | handlers
-
-
-def _names_in(node: ast.AST) -> Iterator[ast.Name]:
-    if isinstance(node, ast.Name):
-        yield node
-    for child in children(node):
-        if not isinstance(child, ast.stmt | ast.Lambda):
-            yield from _names_in(child)
-
-
 def _bound_in(node: ast.AST) -> set[str]:
     return {n.id for n in of_kinds(node, ast.Name) if not isinstance(n.ctx, ast.Load)}
 
 
 def _parameters(node: ast.FunctionDef | ast.Lambda | ast.ClassDef) -> set[str]:
     return {a.arg for a in of_kinds(node.args, ast.arg)} if not isinstance(node, ast.ClassDef) else set()
-
-
-def _locals_of(module: Module, function: ast.FunctionDef) -> set[str]:
-    """Names that a function binds."""
-    table = _table_of(module, function)
-    return {s.get_name() for s in table.get_symbols() if s.is_local()} if table is not None else set()
-
-
-def _own_names(module: Module, kernel: ast.FunctionDef) -> Iterator[str]:
-    """Names that a kernel binds, or a function in it."""
-    table = _table_of(module, kernel)
-    pending = [table] if table is not None else []
-    while pending:
-        known = pending.pop()
-        yield from (s.get_name() for s in known.get_symbols() if s.is_local())
-        pending += known.get_children()
-
-
-def _table_of(module: Module, function: ast.FunctionDef) -> symtable.SymbolTable | None:
-    """The compiler's own table of the names of a function."""
-    pending = [symtable.symtable(module.source.text, "<string>", "exec")]
-    while pending:
-        table = pending.pop()
-        if (table.get_name(), table.get_lineno()) == (
-            function.name,
-            function.lineno,
-        ) and table.get_type() == "function":
-            return table
-        pending += table.get_children()
-    return None

@@ -16,7 +16,7 @@ from ...syntax.codes import NESTED_FUNCTIONS as CODE
 from ...syntax.node_index import of_kinds, walk
 from ...syntax.nodes import bound_by, default_values, first_line, inner_functions
 from ...syntax.source import Source
-from ..edited_text import EditedText
+from ..edited_text import EditedText, arranged
 from ..grids.body import units_of
 from ..grids.loops import has_defaults
 from ..grids.questions import is_asking
@@ -92,7 +92,7 @@ class _Moving:
             gone |= set(range(_top(self.module, closure.kernel), (closure.kernel.end_lineno or 0) + 1))
         gone |= {n for s in dropped for n in range(_top(self.module, s), first_line(s))}
         touched = {closure.around[0].name for closure in self.closures} | set(names.values())
-        text = _joined(lines, gone, above, self._import_lines())
+        text = arranged(lines, gone, above, self._import_lines())
         return EditedText(text, [], Counter({CODE: len(self.closures)}), touched)
 
     def _names(self) -> dict[ast.FunctionDef, str]:
@@ -260,33 +260,6 @@ def _dedented(line: Line, margin: str) -> Line:
     if not line.text.startswith(margin):
         return Line(line.text.lstrip(), line.origin, line.shift) if line.text.strip() else line
     return Line(line.text[len(margin) :], line.origin, line.shift - len(margin))
-
-
-def _joined(
-    lines: list[Line], gone: set[int], above: Mapping[int, list[Line]], further: tuple[int, list[str]]
-) -> list[Line]:
-    """The lines without those that are gone, with those that come above others, and with a further import."""
-    result = [Line(text, 1) for text in further[1]] if not further[0] else []
-    placed: set[int] = set()
-    gap = False
-    for line in lines:
-        if line.origin in above and line.origin not in placed:
-            placed.add(line.origin)
-            result += above[line.origin]
-        if line.origin in gone:
-            gap = True
-            continue
-        if (
-            gap
-            and not line.text.strip()
-            and (not result or not result[-1].text.strip() or result[-1].text.endswith(":"))
-        ):
-            continue
-        gap = False
-        result.append(line)
-        if line.origin == further[0]:
-            result += [Line(text, line.origin) for text in further[1]]
-    return result
 
 
 def refusal(module: Module, around: Around, kernel: ast.FunctionDef) -> Refuse:
