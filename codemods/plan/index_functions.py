@@ -20,7 +20,7 @@ from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import default_values, first_line, positional_parameters, returned_expression
 from ..syntax.source import Source
 from .edited_text import EditedText, arranged
-from .line_origins import Edit, Line, comments, edited, lines_of
+from .line_origins import Edit, Line, comments, edited, lines_of, margin_of
 
 Owner = ast.Module | ast.FunctionDef
 _DEPTH = 6
@@ -94,7 +94,7 @@ class _Writing:
             first, last = first_line(statement), statement.end_lineno or statement.lineno
             gone |= set(range(first, last + 1))
             text = "\n".join(source.text.split("\n")[first - 1 : last])
-            margin = " " * statement.col_offset
+            margin = margin_of(source, statement)
             above[first] = [Line(margin + comment, first) for comment in comments(text)]
             touched |= {getattr(statement, "name", "")} - {""}
         applied = Counter({CODE: len(self.edits)}) if self.edits else Counter()

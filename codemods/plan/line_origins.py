@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import tokenize
 from collections import defaultdict
@@ -34,6 +35,12 @@ class Edit:
 
 def lines_of(text: str) -> list[Line]:
     return [Line(line, number) for number, line in enumerate(text.split("\n"), start=1)]
+
+
+def margin_of(source: Source, statement: ast.stmt) -> str:
+    """The blanks in front of a statement that begins its line."""
+    start = source.offset(statement.lineno, 0)
+    return source.text[start : source.offset(statement.lineno, statement.col_offset)]
 
 
 def edited(source: Source, edits: Iterable[Edit]) -> list[Line]:

@@ -109,7 +109,7 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
         (fills, f"{fills} memset fewer after: one fills all blocks of a folded tensor, declared by NKI010"),
         (constants, f"{constants} instructions more after: constants that the compiler made, declared by NKI026"),
         *(
-            (n, f"{n} {op} more after: a broadcast to the shape that a tile has, declared by NKI022")
+            (n, f"{n} {op} more after: of a tile that has the shape and type asked for, declared by NKI022")
             for op, n in passed.items()
         ),
         (fused, f"{fused} tensor_scalar fewer after: one has the operators of two, declared by NKI022"),

@@ -20,7 +20,7 @@ from ..edited_text import EditedText, arranged
 from ..grids.body import units_of
 from ..grids.loops import has_defaults
 from ..grids.questions import is_asking
-from ..line_origins import Edit, Line, between, edited, inside_strings, lines_of
+from ..line_origins import Edit, Line, between, edited, inside_strings, lines_of, margin_of
 from ..places import behind_arguments, behind_parameters, brackets
 from .closures import Around, Closure, closed_over, closure_of
 
@@ -179,14 +179,14 @@ class _Moving:
         """The kernel as a function of the module, with two lines below it."""
         kernel, module = closure.kernel, self.module
         strings = inside_strings(module.source.text) - _docstrings(kernel)
-        margin = " " * kernel.col_offset
+        margin = margin_of(module.source, kernel)
         first, body = _top(module, kernel), units_of(module, kernel)[0].first
-        inner = " " * kernel.body[0].col_offset
+        inner = margin_of(module.source, kernel.body[0])
         moved: list[Line] = []
         for statement in closure.moved:
             start = _top(module, statement) if statement in dropped else first_line(statement)
             for line in between(lines, start, statement.end_lineno or statement.lineno):
-                by = inner[len(" " * statement.col_offset) :]
+                by = inner[len(margin_of(module.source, statement)) :]
                 moved.append(line if line.origin in strings else line.indented(by))
         own = between(lines, first, kernel.end_lineno or first)
         header, rest = [line for line in own if line.origin < body], [line for line in own if line.origin >= body]
@@ -241,7 +241,7 @@ def _partial(module: Module) -> tuple[str, str]:
 def _top(module: Module, statement: ast.stmt) -> int:
     """The line on which a statement begins, with its decorators and the comments right above it."""
     lines, first = module.source.text.split("\n"), first_line(statement)
-    margin = " " * statement.col_offset + "#"
+    margin = margin_of(module.source, statement) + "#"
     while first > 1 and lines[first - 2].startswith(margin):
         first -= 1
     return first
