@@ -7,7 +7,7 @@ import textwrap
 import pytest
 from nki_migrate.codemods import Options, rewrite
 from nki_migrate.guard import complete, objection
-from nki_migrate.runtime.cases import TensorSpec
+from nki_migrate.runtime.cases import ObjectSpec, TensorSpec
 
 UNSAFE = Options(unsafe=True)
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n"
@@ -69,6 +69,44 @@ def test_parameters_behind_those_with_defaults_have_some_of_their_own():
     source = factory().replace("def kernel(x):", "def kernel(x, n=1):")
     outcome, refused = guarded(source)
     assert refused is None and "def kernel(x, n=1, rows=None, width=None):" in outcome.source
+
+
+def test_annotations_of_the_function_are_those_of_the_kernel():
+    outcome, refused = guarded(factory(parameters="rows: int, width: int = 24"))
+    assert refused is None and "def kernel(x, rows: int, width: int = 24):" in outcome.source
+
+
+OPTIONS = """\
+from dataclasses import dataclass
+
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@dataclass(frozen=True)
+class Options:
+    rows: int
+    scale: float = 2.0
+
+
+def make(options: Options, width):
+    rows = options.rows
+
+    @nki.jit
+    def kernel(x):
+        out = nl.ndarray((rows, width), dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(x[0:rows, 0:width])
+        nl.store(out, value=nl.multiply(tile, options.scale))
+        return out
+
+    return kernel
+"""
+
+
+def test_an_object_of_options_is_a_parameter_of_its_class(migrate):
+    make = {"options": ObjectSpec("Options", {"rows": 16}), "width": 24}
+    migration = migrate(OPTIONS, x(16, 32), UNSAFE, kernel="make", make=make)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
 
 
 LAUNCHED = factory(ends="return kernel(x)", parameters="x, rows, width")

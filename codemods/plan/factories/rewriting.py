@@ -14,7 +14,7 @@ from ...model import Options
 from ...project.program import Module, Program, numbered
 from ...syntax.codes import NESTED_FUNCTIONS as CODE
 from ...syntax.node_index import of_kinds, walk
-from ...syntax.nodes import bound_by, default_values, first_line, inner_functions
+from ...syntax.nodes import bound_by, default_values, first_line, inner_functions, named_parameters
 from ...syntax.source import Source
 from ..edited_text import EditedText, arranged
 from ..grids.body import units_of
@@ -209,14 +209,25 @@ class _Moving:
 
 
 def _further(closure: Closure) -> list[str]:
-    """The further parameters of a kernel: those that its function has a number for by default come last, with it."""
-    defaults = {a.arg: d for a, d in default_values(closure.factory).items() if isinstance(d, ast.Constant)}
-    stored = {n.id for n in of_kinds(closure.factory, ast.Name) if isinstance(n.ctx, ast.Store)}
-    texts = {n: ast.unparse(defaults[n]) for n in closure.sizes if n in defaults and n not in stored}
+    """The further parameters of a kernel, annotated as those of its function.
+
+    Those that the function has a number for by default come last, with it.
+    """
+    factory = closure.factory
+    stored = {n.id for n in of_kinds(factory, ast.Name) if isinstance(n.ctx, ast.Store)}
+    own = {a.arg: a.annotation for a in named_parameters(factory) if a.arg not in stored}
+    said = {size: f": {ast.unparse(kind)}" if (kind := own.get(size)) else "" for size in closure.sizes}
+    defaults = {a.arg: d for a, d in default_values(factory).items() if isinstance(d, ast.Constant)}
+    texts = {size: ast.unparse(defaults[size]) for size in closure.sizes if size in defaults and size in own}
     if has_defaults(closure.kernel):
-        return [f"{size}={texts.get(size, 'None')}" for size in closure.sizes]
-    plain = [size for size in closure.sizes if size not in texts]
-    return [*plain, *(f"{size}={text}" for size, text in texts.items())]
+        return [_parameter(size, said[size], texts.get(size, "None")) for size in closure.sizes]
+    plain = [f"{size}{said[size]}" for size in closure.sizes if size not in texts]
+    return [*plain, *(_parameter(size, said[size], text) for size, text in texts.items())]
+
+
+def _parameter(name: str, annotation: str, default: str) -> str:
+    equals = " = " if annotation else "="
+    return f"{name}{annotation}{equals}{default}"
 
 
 def _is_future(statement: ast.stmt) -> bool:
