@@ -153,12 +153,19 @@ STAYS = {
     "bound below the kernel": factory(ends="width = 3\nreturn kernel"),
     "another function there rebinds": factory("def set_it():\n    nonlocal width\n    width = 2"),
     "another name than in the kernel": factory(ends="def launched(x, width):\n    return kernel(x)\nreturn launched"),
+    "'rows', which is bound below": factory(ends="return [kernel(x) for rows in (1, 2)]", parameters="x, rows, width"),
     "something else there has the same name": factory(ends="kernel = str(kernel)\nreturn kernel"),
     "which only a trace can make": factory(
         "i = nl.arange(rows)[:, None]\nif width > 3:\n    i = nl.arange(rows)[:, None]",
         "x[i, nl.arange(width)[None, :]]",
     ),
     "which 'make' imports": factory("import math as m", "x[0:rows, 0 : m.ceil(width)]"),
+    "may change between line": factory(
+        "i = nl.arange(rows)[:, None]\nrows = rows + 1", "x[i, nl.arange(width)[None, :]]"
+    ),
+    "only a trace can make": factory(
+        "i = [nl.arange(rows)[:, None]]\ni.append(2)", "x[i[0], nl.arange(width)[None, :]]"
+    ),
     "in its decorators, defaults or annotations": factory().replace("def kernel(x):", "def kernel(x, n=width):"),
     "another name in its kernel": factory(
         "i = nl.arange(start)[:, None]", "x[i, nl.arange(width)[None, :]]", parameters="rows, width, start"
@@ -173,6 +180,55 @@ def test_a_kernel_that_cannot_move_is_left_under_a_finding(why):
     assert refused is None
     assert any(why in finding.message and finding.help for finding in outcome.findings), outcome.findings
     assert "functools" not in outcome.source
+
+
+FILLED = """
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def make(rows):
+    mask = np.zeros((rows, rows), dtype=np.float32)
+    {filled}
+
+    @nki.jit
+    def kernel(x):
+        out = nl.ndarray((rows, rows), dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.store(out, value=nl.load(nl.shared_constant(mask, dtype=nl.float32)))
+        return out
+
+    return {returned}
+"""
+
+
+@pytest.mark.parametrize(
+    ("filled", "returned"),
+    [
+        ("mask[0, :] = 1.0", "kernel"),
+        ("mask.fill(2.0)", "kernel"),
+        ("np.fill_diagonal(mask, 1.0)", "kernel"),
+        ("mask += 1", "kernel"),
+        ("other = mask", "kernel"),
+        ("pass", "(kernel, mask)"),
+        ("for n in range(rows):\n        mask[n, n] = n", "kernel"),
+    ],
+)
+def test_an_array_that_may_be_filled_is_no_constant_that_the_kernel_makes(filled, returned):
+    outcome, refused = guarded(FILLED.format(filled=filled, returned=returned))
+    assert refused is None and [f.code for f in outcome.findings] == ["NKI026"]
+
+
+def test_an_array_of_a_size_that_changes_later_is_left():
+    source = FILLED.format(filled="rows = rows + 1", returned="kernel")
+    outcome, refused = guarded(source)
+    assert refused is None and [f.code for f in outcome.findings] == ["NKI003"]
+
+
+def test_an_array_that_nothing_fills_is_made_by_the_kernel(migrate):
+    source = FILLED.format(filled="pass", returned="kernel")
+    migration = migrate(source, x(8, 8), UNSAFE, kernel="make", make={"rows": 8})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
 
 
 def test_what_is_left_in_a_kernel_that_moved_has_its_place_in_the_source():

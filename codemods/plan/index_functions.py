@@ -17,7 +17,7 @@ from ..project.program import Module, Program
 from ..syntax.codes import INDEX_VECTORS as CODE
 from ..syntax.local_names import bound_here, local_names, own_statements
 from ..syntax.node_index import children, of_kinds, walk
-from ..syntax.nodes import default_values, first_line, positional_parameters, returned_expression
+from ..syntax.nodes import first_line, positional_parameters, returned_expression
 from ..syntax.source import Source
 from .edited_text import EditedText, arranged
 from .line_origins import Edit, Line, comments, edited, lines_of, margin_of
@@ -75,7 +75,7 @@ class _Writing:
 
     def result(self) -> EditedText:
         source = self.module.source
-        owners = [source.tree, *of_kinds(source.tree, ast.FunctionDef)]
+        owners: list[Owner] = [source.tree, *of_kinds(source.tree, ast.FunctionDef)]
         while True:
             defined = {(o, name, key): function for o in owners for name, key, function in self._defined(o)}
             if defined.keys() <= self.functions.keys():
@@ -203,9 +203,12 @@ class _Writing:
 
     def _called(self, call: ast.Call, around: tuple[ast.FunctionDef, ...]) -> _Function | None:
         """The function of indices that a call means: ``row(t)``, or ``rows["all"](t)``."""
-        target, key = call.func, None
-        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
-            target, key = target.value, target.slice.value
+        called = call.func
+        keyed = isinstance(called, ast.Subscript) and isinstance(called.slice, ast.Constant)
+        target = called.value if isinstance(called, ast.Subscript) and keyed else called
+        key = (
+            called.slice.value if isinstance(called, ast.Subscript) and isinstance(called.slice, ast.Constant) else None
+        )
         if not isinstance(target, ast.Name):
             return None
         text = self.module.source.text
@@ -284,7 +287,8 @@ def _arguments(call: ast.Call, function: ast.Lambda | ast.FunctionDef) -> dict[s
     starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
     if others or starred or len(call.args) > len(names):
         return None
-    defaults = {a.arg: d for a, d in default_values(function).items()}
+    values = reversed(function.args.defaults)
+    defaults = dict(zip(reversed(names), values, strict=False))
     given = {**defaults, **dict(zip(names, call.args, strict=False)), **{k.arg or "": k.value for k in call.keywords}}
     plain = all(isinstance(d, ast.Constant) for name, d in defaults.items() if given[name] is d)
     return given if plain and set(given) == set(names) else None

@@ -19,6 +19,7 @@ _HELP = "make it a function of the module, and pass it these as arguments; then 
 _ARRAYS = frozenset(("ones", "zeros", "full", "tril", "triu", "identity", "eye"))
 """NumPy's arrays that a kernel can make itself (rule NKI026)."""
 _CONSTANT = "nl.shared_constant"
+_CHANGEABLE = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
 
 
 @dataclass
@@ -203,7 +204,7 @@ class _Reading:
         if isinstance(binding, ast.FunctionDef) and not binding.decorator_list:
             return self._take_statement(binding, sorted(free_names(self.module.source.text, binding)))
         targets = _targets(binding)
-        if isinstance(binding, ast.Assign) and targets and self._is_traced(binding.value):
+        if isinstance(binding, ast.Assign) and targets and self._is_kept_as_made(binding):
             others = [other for other in targets if other not in self.seen]
             if all(list(self._bindings(other, f"'{other}'")) == [binding] for other in others):
                 self._check_own(others)
@@ -213,15 +214,45 @@ class _Reading:
         if value is None:
             return False
         reads = [n for n in of_kinds(self.kernel, ast.Name) if n.id == name]
-        if self._is_array(value) and all(n in self._constants() for n in reads):
+        if self._is_array(value) and all(n in self._constants() for n in reads) and self._is_only_array(name):
             text, read = self._array_text(value)
+            self._check_unchanged(binding, read)
             self.found.arrays |= dict.fromkeys(reads, text)
             for other in read:
                 self.take(other, binding)
             return True
         return False
 
+    def _is_kept_as_made(self, statement: ast.Assign) -> bool:
+        """Is a value one that only a trace can make, and that nothing changes afterwards?"""
+        if not self._is_traced(statement.value):
+            return False
+        if not any(isinstance(n, _CHANGEABLE) for n in walk(statement.value)):
+            return True
+        return not any(_may_change(self.factory, name) for name in _targets(statement))
+
+    def _is_only_array(self, name: str) -> bool:
+        """Is an array read by constants, and to make other arrays, only? Anything else could fill it."""
+        made = {n for s in self.factory.body if (v := _assigned(s)) is not None and self._is_array(v) for n in walk(v)}
+        names = (n for n in of_kinds(self.factory, ast.Name) if n.id == name and isinstance(n.ctx, ast.Load))
+        return all(n in made or n in self._constants() for n in names)
+
+    def _check_unchanged(self, statement: ast.stmt, names: Sequence[str]) -> None:
+        """What a statement reads is the same where the kernel is made: it is computed there, or in the kernel."""
+        for name in names:
+            bound = [s for s in own_statements(self.factory.body) if name in bound_here(s)]
+            later = [s for s in bound if s.lineno > statement.lineno]
+            parts = [n.value for n in of_kinds(statement, ast.Subscript, ast.Attribute)]
+            is_object = any(isinstance(n, ast.Name) and n.id == name for n in parts)
+            if later or (is_object and _may_change(self.factory, name)):
+                message = (
+                    f"'{name}' may change between line {statement.lineno}, which '{self.kernel.name}' needs, and it"
+                )
+                raise Refuse(self.kernel, CODE, message, "give each value a name of its own")
+
     def _take_statement(self, statement: ast.stmt, read: Sequence[str]) -> bool:
+        if not _reads_late(statement):
+            self._check_unchanged(statement, read)
         self.found.moved.append(statement)
         for name in read:
             self.take(name, statement)
@@ -270,6 +301,7 @@ class _Reading:
             inner = _assigned(bindings[0]) if len(bindings) == 1 and bindings[0] in self.factory.body else None
             if inner is not None and self._is_array(inner):
                 text, more = self._array_text(inner)
+                self._check_unchanged(bindings[0], more)
                 texts.append((node, text))
                 read += more
             elif node.id in self.locals:
@@ -282,6 +314,36 @@ class _Reading:
         chain = dotted(node)
         item = self.module.imports.get(chain[0]) if chain is not None and chain[0] not in self.locals else None
         return canonical(".".join((item.path, *chain[1]))) if chain is not None and item is not None else ""
+
+
+def _reads_late(statement: ast.stmt) -> bool:
+    """Does a statement make functions only, which read names when they are called?"""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(statement, ast.FunctionDef) or isinstance(value, ast.Lambda)
+
+
+def _may_change(function: ast.FunctionDef, name: str) -> bool:
+    """May code change the object that a name holds: by its parts, by a method, or where it is handed on?"""
+    for node in walk(function):
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            changed = [_root(node)]
+        elif isinstance(node, ast.Call):
+            given = [*node.args, *(k.value for k in node.keywords)]
+            owner = [_root(node.func)] if isinstance(node.func, ast.Attribute) else []
+            changed = [*owner, *(n.id for n in given if isinstance(n, ast.Name))]
+        elif isinstance(node, ast.AugAssign):
+            changed = [_root(node.target)]
+        else:
+            continue
+        if name in changed:
+            return True
+    return False
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _assigned(statement: ast.stmt) -> ast.expr | None:
