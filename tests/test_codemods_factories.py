@@ -148,7 +148,15 @@ IN_A_CONDITION = HEAD + (
     "            out = nl.ndarray((rows, width), dtype=x.dtype, buffer=nl.shared_hbm)\n"
     "            nl.store(out, value=nl.load(x[0:rows, 0:width]))\n            return out\n\n    return kernel\n"
 )
+GUARDED = factory().replace(
+    HEAD, "try:\n    import neuronxcc.nki as nki\nexcept ImportError:\n    pass\n" + HEAD.split("\n")[1]
+)
 STAYS = {
+    "stands in a condition of the module": HEAD
+    + "\nif nl:\n"
+    + textwrap.indent(factory().removeprefix(HEAD).strip("\n"), "    ")
+    + "\n",
+    "imports its decorator in a condition": GUARDED,
     "reads 'self'": SOURCE_OF_A_METHOD.format(rows="self.rows"),
     "bound below the kernel": factory(ends="width = 3\nreturn kernel"),
     "another function there rebinds": factory("def set_it():\n    nonlocal width\n    width = 2"),

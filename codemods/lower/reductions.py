@@ -71,8 +71,10 @@ def _check_start(scope: Scope, node: ast.Call, destination: Operand, operator: s
     if declaration is None or not isinstance(made, ast.Call) or scope.qualified(made.func) not in UNWRITTEN:
         return
     name = declaration.name
-    start = start_of_reductions(scope, name, destination.dtype)
-    if not _is_written_first(scope, name) and (start is None or start != _neutral(scope, operator, destination.dtype)):
+    start = start_of_reductions(scope, name, destination.dtype or "")
+    if not _is_written_first(scope, name) and (
+        start is None or start != _neutral(scope, operator, destination.dtype or "")
+    ):
         message = f"a reduction into '{name}', which is only declared"
         raise Refuse(node, CODE, message, "fill it with what changes no operand, where it is declared")
 

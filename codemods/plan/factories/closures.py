@@ -106,13 +106,31 @@ def _check_place(found: Closure) -> None:
     if len(functions) != 1 or not isinstance(found.around[-1], ast.FunctionDef):
         raise Refuse(kernel, CODE, f"{place} more than one function stands around it", _HELP)
     factory = found.factory
+    _check_module(found, place)
     if kernel not in factory.body:
         raise Refuse(kernel, CODE, f"{place} stands in a condition or a loop there", _HELP)
+    _check_name(found, place)
+    _check_form(found, place)
+
+
+def _check_module(found: Closure, place: str) -> None:
+    """What the kernel's function stands in, and what it is decorated with, is there whenever the module is."""
+    kernel = found.kernel
+    if found.around[0] not in found.module.source.tree.body:
+        raise Refuse(kernel, CODE, f"{place} '{found.around[0].name}' stands in a condition of the module", _HELP)
+    roots = (n.id for d in kernel.decorator_list for n in of_kinds(d, ast.Name))
+    imports = (item for name in roots if (item := found.module.imports.get(name)) is not None)
+    if any(item.statement in found.module.nested_imports for item in imports):
+        raise Refuse(kernel, CODE, f"{place} the module imports its decorator in a condition", "import it at the top")
+
+
+def _check_name(found: Closure, place: str) -> None:
+    """The kernel's name means the kernel alone, wherever its function has it."""
+    kernel, factory = found.kernel, found.factory
     bound = [n for n in of_kinds(factory, ast.Name) if n.id == kernel.name and not isinstance(n.ctx, ast.Load)]
     named = [f for f in of_kinds(factory, ast.FunctionDef, ast.ClassDef) if f.name == kernel.name and f is not factory]
     if bound or len(named) > 1 or any(a.arg == kernel.name for a in of_kinds(factory, ast.arg)):
         raise Refuse(kernel, CODE, f"{place} something else there has the same name", "rename one of them")
-    _check_form(found, place)
 
 
 def _check_form(found: Closure, place: str) -> None:
