@@ -23,7 +23,7 @@ from ..lower import inner_kernels
 from ..lower.assumptions import best_observed, with_assumptions
 from ..model import Options, Outcome
 from ..plan import dead_names, early_assertions
-from ..plan.grids.rewriting import Relaunched, relaunched
+from ..plan.grids.rewriting import Relaunched
 from ..plan.keyword_arguments import expand
 from ..plan.same_text import copies_needed
 from ..plan.variable_arguments import name_arguments
@@ -56,6 +56,7 @@ from ..syntax.node_index import of_kinds, trees_changed, trees_kept, walk
 from ..syntax.nodes import bound_by, lines_of
 from ..syntax.source import Source, is_expanded
 from .backlog import backlog
+from .earlier_rules import texts_of
 from .evaluator import EVALUATOR
 from .functions import walk_function
 
@@ -155,9 +156,9 @@ def _rewritten_together(
     trees = {path: source.tree for path, source in read.items()}
     read |= {path: plain[path] for path in imported(trees, lambda path: plain[path].tree, plain)}
     originals = {path: source.text for path, source in read.items()}
-    grids = relaunched(read, options)
-    changed = changed | {path for path, source in read.items() if grids[path].text != source.text}
-    read = {path: Source(grids[path].text, path) for path in read}
+    texts = texts_of(read, options)
+    read, grids = texts.sources, texts.grids
+    changed = changed | {path for path, source in read.items() if source.text != originals[path]}
     if options.enabled(LANGUAGE) and any(map(_has_open_arguments, read.values())):
         read = {path: Source(source.text, path, changes=True) for path, source in read.items()}
         program = Program({path: Module(source, options, path, {}) for path, source in read.items()})
@@ -176,7 +177,7 @@ def _rewritten_together(
             for module in modules:
                 grid = grids[module.path]
                 outcome = _outcome(module, originals[module.path], grid.said, module.path in changed)
-                outcomes[module.path] = grid.joined(outcome)
+                outcomes[module.path] = texts.joined(module.path, outcome)
             return outcomes | _left_together(modules, outcomes, originals)
         to_list, resized = {**to_list, **blocked}, resized | to_resize
 

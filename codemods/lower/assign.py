@@ -475,7 +475,8 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
         if isinstance(target, ast.Name):
             _set(scope, target.id, Python())
         return
-    if _is_matmul(scope, statement.value):
+    in_sbuf = destination.space == "sbuf" and not destination.perhaps_psum
+    if _is_matmul(scope, statement.value) and not in_sbuf:
         if destination.space != "psum" or not isinstance(statement.op, ast.Add):
             raise Refuse(
                 statement,

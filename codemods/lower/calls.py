@@ -376,6 +376,8 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
         _dma_copy(scope, node)
     elif name == "nl.random_seed":
         _random_seed(scope, node)
+    elif name == "nl.device_print":
+        _device_print(scope, node)
     elif name in COMMANDS:
         code, order, handler = COMMANDS[name]
         scope.apply(code, node)
@@ -397,6 +399,18 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
 
 def _random_seed(scope: Scope, node: ast.Call) -> None:
     random_seed(scope, node)
+
+
+def _device_print(scope: Scope, node: ast.Call) -> None:
+    """``nl.device_print(prefix, x)`` of all of a part of a tensor."""
+    call = bound_call(scope, node, "nl.device_print")
+    if call.has("mask"):
+        raise Refuse(node, UNSUPPORTED, "nl.device_print with a mask", "print the part that the mask leaves")
+    tensor = call.tensor("x")
+    if tensor.space == "hbm":
+        raise Refuse(node, UNSUPPORTED, "nl.device_print of a tensor in HBM", "load it, and print the tile")
+    scope.apply(codes.NL_COMPUTE, node)
+    scope.emit(f"{scope.nl}.device_print({render(scope, call.arguments['prefix'])}, {tensor.text(())})")
 
 
 def _store(scope: Scope, node: ast.Call) -> None:

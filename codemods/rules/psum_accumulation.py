@@ -12,7 +12,8 @@ Zeros that Beta 1 wrote into a tile to have something to add to go where the fir
 If that stands in a loop, the output asserts that the loop runs, where that is not known.
 
 Safe where the source shows that every group starts with a fresh tile. Left alone: blocks of a list that are
-overwritten again, and matmuls that accumulate onto what another instruction wrote.
+overwritten again, and matmuls that accumulate onto what another instruction wrote. A product that is added to a tile in
+SBUF has a tile of its own, and is added as any other.
 
 Source: NKI 0.3 update guide on ``accumulate=None`` ("matches NKI 0.2.0 behavior").
 """
