@@ -29,16 +29,18 @@ from dataclasses import replace
 from ..analysis import positivity
 from ..analysis.scope import Scope
 from ..expr import algebra
-from ..expr.emission import New, Refuse
+from ..expr.emission import Refuse
 from ..expr.frames import Clamp
-from ..expr.values import Axis, Bound, Mask, Python
+from ..expr.values import Axis, Bound, Mask
 from ..render.flat_masks import staircase
 from ..render.masks import HELP, mask_of
+from ..render.named_sizes import named_size
 from ..syntax import codes
 
 CODE = codes.MASKS
 GOLDENS = (
     "mask_edge",
+    "mask_shared",
     "mask_scalar",
     "mask_load_store",
     "mask_reduction",
@@ -100,10 +102,8 @@ def tighter(scope: Scope, a: Clamp, b: Clamp) -> Clamp:
     if not scope.equal(a.axis.size, b.axis.size) or a.start != b.start:
         place = scope.current or scope.function
         raise Refuse(place, CODE, "two bounds on one dimension", "combine them with min(...)")
-    name = scope.fresh(_size_name(a.axis, a.position, a.ndim))
-    scope.out.append(New(f"{name} = min({a.size}, {b.size})"))
-    scope.env[name] = Python()
-    return replace(a, size=name)
+    hint = _size_name(a.axis, a.position, a.ndim)
+    return replace(a, size=named_size(scope, hint, f"min({a.size}, {b.size})"))
 
 
 def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> Clamp | None:
@@ -117,8 +117,8 @@ def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> 
     if clamp.start != "0" or not scope.equal(clamp.axis.size, axis.size):
         raise Refuse(node, CODE, "two lower bounds on one dimension", "combine them with max(...)")
     hint = _size_name(axis, bound.term.position, bound.ndim)
-    start = str(least) if least is not None else _named(scope, f"{axis.label or 'first'}_start", f"max(0, {first})")
-    size = _named(scope, hint, algebra.subtract(clamp.size, start))
+    start = str(least) if least is not None else named_size(scope, f"{axis.label or 'first'}_start", f"max(0, {first})")
+    size = named_size(scope, hint, algebra.subtract(clamp.size, start))
     scope.guard((f"{size} > 0",))
     return replace(clamp, size=size, start=start)
 
@@ -130,31 +130,17 @@ def _size_name(axis: Axis, position: int, ndim: int) -> str:
     return "valid_rows" if position == 0 else "valid_columns" if position == ndim - 1 else "valid_size"
 
 
-def _named(scope: Scope, hint: str, text: str) -> str:
-    """A name for a size, in front of the statement: the same one for the same size."""
-    key = scope.canonical(text)
-    if key not in scope.sizes:
-        name = scope.fresh(hint)
-        scope.out.append(New(f"{name} = {text}"))
-        scope.sizes[key] = name
-        scope.env[name] = Python()
-    return scope.sizes[key]
-
-
 def clamp_of(scope: Scope, bound: Bound) -> Clamp:
     """The name of the clamped size of an axis, computed first. What follows does not run where it is not positive."""
     axis = bound.term.axis
     rest = algebra.subtract(bound.limit, axis.start)
     if algebra.has_quotient(rest, scope.definitions):
         raise Refuse(scope.current or scope.function, CODE, "a mask up to a quotient, which may be no integer", HELP)
+    if scope.equal(axis.size, rest):
+        return Clamp(axis, bound.term.position, bound.ndim, axis.size, bound.loose is not None)
     text = f"min({axis.size}, {rest})"
     key = f"min({scope.canonical(axis.size)}, {scope.canonical(rest)})"
-    name = scope.sizes.get(key)
-    if name is None:
-        name = scope.fresh(_size_name(axis, bound.term.position, bound.ndim))
-        scope.out.append(New(f"{name} = {text}"))
-        scope.sizes[key] = name
-        scope.env[name] = Python()
+    name = named_size(scope, _size_name(axis, bound.term.position, bound.ndim), text, key)
     if not positivity.positive(scope, rest):
         scope.guard((f"{name} > 0",))
     return Clamp(axis, bound.term.position, bound.ndim, name, bound.loose is not None)
