@@ -22,7 +22,7 @@ Source: NKI migration guide, "Deprecation of masking"; NKI 2.26.1, "NKI API mask
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -74,14 +74,14 @@ def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
             yield
             return
         check_bounds(keyword.value, mask)
-        for bound in sorted(mask.bounds, key=lambda bound: bound.lower):
+        for bound in sorted(_different(scope, mask), key=lambda bound: bound.lower):
             known = scope.clamps.get(bound.term.position)
             if bound.lower:
                 raised = _raised(scope, keyword.value, bound, known)
                 scope.clamps |= {raised.position: raised} if raised is not None else {}
             else:
-                clamp = clamp_of(scope, bound)
-                scope.clamps[clamp.position] = clamp if known is None else tighter(scope, known, clamp)
+                clamp = clamp_of(scope, bound) if known is None else _narrowed(scope, known, bound)
+                scope.clamps[clamp.position] = clamp
         yield
     finally:
         scope.clamps, scope.guards, scope.stairs = saved
@@ -95,15 +95,52 @@ def check_bounds(node: ast.expr, mask: Mask) -> None:
         raise Refuse(node, CODE, "a mask of index vectors of different ranks", "write all with the same dimensions")
 
 
+def _different(scope: Scope, mask: Mask) -> Iterable[Bound]:
+    """The bounds of a mask, each of them once."""
+    found: dict[object, Bound] = {}
+    for bound in mask.bounds:
+        sizes = (bound.term.axis.size, algebra.subtract(bound.limit, bound.term.axis.start))
+        found.setdefault((bound.term.position, bound.lower, *map(scope.canonical, sizes)), bound)
+    return found.values()
+
+
 def tighter(scope: Scope, a: Clamp, b: Clamp) -> Clamp:
     """One bound for two of one dimension."""
-    if a.size == b.size:
-        return a
-    if not scope.equal(a.axis.size, b.axis.size) or a.start != b.start:
-        place = scope.current or scope.function
-        raise Refuse(place, CODE, "two bounds on one dimension", "combine them with min(...)")
-    hint = _size_name(a.axis, a.position, a.ndim)
-    return replace(a, size=named_size(scope, hint, f"min({a.size}, {b.size})"))
+    return a if a.size == b.size else _smaller(scope, a, b.axis, b.size)
+
+
+def _smaller(scope: Scope, clamp: Clamp, axis: Axis, size: str) -> Clamp:
+    """A bound, and a further one: of an ``axis``, which Beta 1 takes where it is as long, up to ``size`` elements."""
+    scope.assert_equal(clamp.axis.size, axis.size, "masks of index vectors of one size")
+    hint = _size_name(clamp.axis, clamp.position, clamp.ndim)
+    return replace(clamp, size=named_size(scope, hint, f"min({clamp.size}, {size})"))
+
+
+def _narrowed(scope: Scope, known: Clamp, bound: Bound) -> Clamp:
+    """An upper bound of a dimension that has one. What follows runs where the smaller one leaves an element."""
+    rest = _rest(scope, bound)
+    if scope.equal(bound.term.axis.size, rest):
+        return known
+    clamp = _smaller(scope, known, bound.term.axis, rest)
+    if _taken_back(scope, known) or not positivity.positive(scope, rest):
+        scope.guard((f"{clamp.size} > 0",))
+    return clamp
+
+
+def _taken_back(scope: Scope, clamp: Clamp) -> bool:
+    """Take back that a bound leaves an element, where a tighter one follows that says so; did something say it?"""
+    left = tuple(guard for guard in scope.guards if guard != f"{clamp.size} > 0")
+    was_said = left != scope.guards
+    scope.guards = left
+    return was_said
+
+
+def _rest(scope: Scope, bound: Bound) -> str:
+    """How many elements of an axis are in front of an upper bound, were the axis long enough."""
+    rest = algebra.subtract(bound.limit, bound.term.axis.start)
+    if algebra.has_quotient(rest, scope.definitions):
+        raise Refuse(scope.current or scope.function, CODE, "a mask up to a quotient, which may be no integer", HELP)
+    return rest
 
 
 def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> Clamp | None:
@@ -119,6 +156,7 @@ def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> 
     hint = _size_name(axis, bound.term.position, bound.ndim)
     start = str(least) if least is not None else named_size(scope, f"{axis.label or 'first'}_start", f"max(0, {first})")
     size = named_size(scope, hint, algebra.subtract(clamp.size, start))
+    _taken_back(scope, clamp)
     scope.guard((f"{size} > 0",))
     return replace(clamp, size=size, start=start)
 
@@ -133,9 +171,7 @@ def _size_name(axis: Axis, position: int, ndim: int) -> str:
 def clamp_of(scope: Scope, bound: Bound) -> Clamp:
     """The name of the clamped size of an axis, computed first. What follows does not run where it is not positive."""
     axis = bound.term.axis
-    rest = algebra.subtract(bound.limit, axis.start)
-    if algebra.has_quotient(rest, scope.definitions):
-        raise Refuse(scope.current or scope.function, CODE, "a mask up to a quotient, which may be no integer", HELP)
+    rest = _rest(scope, bound)
     if scope.equal(axis.size, rest):
         return Clamp(axis, bound.term.position, bound.ndim, axis.size, bound.loose is not None)
     text = f"min({axis.size}, {rest})"

@@ -21,7 +21,7 @@ def bordered(x, border, rows):
         i_size = min(32, height - (t * 32 - border))
         i_start = max(0, -(t * 32 - border))
         i_size_2 = i_size - i_start
-        if i_size > 0 and j_size > 0 and i_size_2 > 0 and j_size_2 > 0:
+        if i_size_2 > 0 and j_size_2 > 0:
             nisa.dma_copy(
                 dst=tile[nl.ds(i_start, i_size_2), nl.ds(j_start, j_size_2)],
                 src=x[nl.ds(t * 32 - border + i_start, i_size_2), nl.ds(j_start - border, j_size_2)],

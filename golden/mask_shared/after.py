@@ -11,7 +11,6 @@ TILE = 64
 def lowered(x, valid):
     m, n = x.shape
     out = nl.ndarray((m, n), dtype=x.dtype, buffer=nl.shared_hbm)
-    i_p_size_2 = min(TILE, valid)
     for r in nl.affine_range((m + TILE - 1) // TILE):
         peak = nl.ndarray((TILE, 1), dtype=x.dtype, buffer=nl.sbuf)
         nisa.memset(dst=peak, value=-3.0e38)
@@ -28,7 +27,7 @@ def lowered(x, valid):
             nisa.tensor_tensor(
                 dst=peak[0:i_p_size], data1=peak[0:i_p_size, :], data2=part[0:i_p_size, :], op=nl.maximum
             )
-        i_p_size_3 = min(i_p_size, i_p_size_2)
+        i_p_size_2 = min(i_p_size, valid)
         for c in nl.static_range((n + TILE - 1) // TILE):
             i_f_size = min(TILE, n - c * TILE)
             tile = nl.ndarray((TILE, TILE), dtype=x.dtype, buffer=nl.sbuf)
@@ -45,6 +44,6 @@ def lowered(x, valid):
             nl.store(out[nl.ds(r * TILE, i_p_size), nl.ds(c * TILE, i_f_size)], value=tile[0:i_p_size, 0:i_f_size])
             if i_p_size_2 > 0:
                 nl.store(
-                    out[nl.ds(r * TILE, i_p_size_3), nl.ds(c * TILE, i_f_size)], value=shifted[0:i_p_size_3, 0:i_f_size]
+                    out[nl.ds(r * TILE, i_p_size_2), nl.ds(c * TILE, i_f_size)], value=shifted[0:i_p_size_2, 0:i_f_size]
                 )
     return out
