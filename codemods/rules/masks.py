@@ -121,18 +121,17 @@ def _narrowed(scope: Scope, known: Clamp, bound: Bound) -> Clamp:
     rest = _rest(scope, bound)
     if scope.equal(bound.term.axis.size, rest):
         return known
+    said = f"{known.size} > 0" in scope.guards
     clamp = _smaller(scope, known, bound.term.axis, rest)
-    if _taken_back(scope, known) or not positivity.positive(scope, rest):
+    _take_back(scope, known)
+    if said or not positivity.positive(scope, rest):
         scope.guard((f"{clamp.size} > 0",))
     return clamp
 
 
-def _taken_back(scope: Scope, clamp: Clamp) -> bool:
-    """Take back that a bound leaves an element, where a tighter one follows that says so; did something say it?"""
-    left = tuple(guard for guard in scope.guards if guard != f"{clamp.size} > 0")
-    was_said = left != scope.guards
-    scope.guards = left
-    return was_said
+def _take_back(scope: Scope, clamp: Clamp) -> None:
+    """Take back that a bound leaves an element, where a tighter one follows that says so."""
+    scope.guards = tuple(guard for guard in scope.guards if guard != f"{clamp.size} > 0")
 
 
 def _rest(scope: Scope, bound: Bound) -> str:
@@ -156,7 +155,7 @@ def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> 
     hint = _size_name(axis, bound.term.position, bound.ndim)
     start = str(least) if least is not None else named_size(scope, f"{axis.label or 'first'}_start", f"max(0, {first})")
     size = named_size(scope, hint, algebra.subtract(clamp.size, start))
-    _taken_back(scope, clamp)
+    _take_back(scope, clamp)
     scope.guard((f"{size} > 0",))
     return replace(clamp, size=size, start=start)
 
