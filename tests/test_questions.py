@@ -25,6 +25,7 @@ CACHES = {"rebound", "seen", "bindings", "object_classes", "interpreted", "unpac
 """What is found once, of what does not change."""
 
 ACTS = {
+    "analysis.kill.kill": "forgets what was known by a name that is bound again",
     "lower.alternatives.either_place": "writes a call for each place that an argument may mean; answers whether it did",
     "lower.assign._assign_vectors": "assigns what a call computes from vectors; answers whether it does",
     "lower.comprehensions.expand": "writes a comprehension as a loop; answers whether the statement has one",
