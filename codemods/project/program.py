@@ -202,6 +202,11 @@ class Module:
         return self.needed_imports[path]
 
     @cached_property
+    def support_home(self) -> str:
+        """The module that this one is to import functions of the rewrite from; empty: they stand in its own text."""
+        return next((home.module for path, home in self.options.support_homes if path == self.path), "")
+
+    @cached_property
     def seen(self) -> dict[tuple[int, int], SeenFunction]:
         """The functions of this module that cases entered, by line and column."""
         entered = {function.name: function for function in self.options.observed if function.file == self.path}
