@@ -1,15 +1,17 @@
 """The one module of a package that has the functions which rewrites of its files need: where it is, and what it holds.
 
-A file's home depends on its place and its own imports alone, never on what other files need: files can be rewritten in
-any number of processes, and their reports kept. What the module holds is the union of what all files of a run need.
+A folder whose files import each other by their bare names has one, too. Where a file has its functions depends on its
+place and on imports alone, never on what other files need: files can be rewritten in any number of processes, and their
+reports kept. What the module holds is the union of what all files of a run need.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nki_migrate.codemods.model import Options, SupportHome
@@ -26,91 +28,138 @@ INLINE = "pass --support inline, which gives each file what it needs"
 _IMPORTED = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(\.|\w+)", re.MULTILINE)
 _IS_RUN = re.compile(rb"^if[ \t]+__name__[ \t]*==", re.MULTILINE)
 _NKI = frozenset({"nki", "neuronxcc"})
+_OWN = "."
 
 Excludes = Callable[[str], bool]
 
 
 @dataclass(frozen=True)
-class _Package:
-    """The package that a folder is part of, seen from there.
+class _Imports:
+    """What a file imports: the first part of each name, :data:`_OWN` for its package; ``is_run``: is it a script?"""
 
-    ``name`` is that of its outermost folder, ``path`` and ``stem`` are those of its module of functions, ``dots`` climb
-    there; ``beside`` are the modules in the folder itself.
+    roots: frozenset[str]
+    is_run: bool
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """Where the files of a folder have functions: ``path`` is the module's (empty: in themselves), ``stem`` its name.
+
+    Of a package ``name`` is that of its outermost folder, which has the module, and ``dots`` climb there. The files of
+    any other folder have a module beside them if several are of NKI, those that are ``linked``: that import a neighbour
+    by its bare name, or are imported so. ``beside`` are all modules of the folder.
     """
 
-    name: str
     path: str
     stem: str
-    dots: str
-    beside: frozenset[str]
-    problem: str
+    name: str = ""
+    dots: str = ""
+    beside: frozenset[str] = frozenset()
+    linked: frozenset[str] = frozenset()
+    problem: str = ""
+
+    def spelled(self, file: str, imports: _Imports) -> str:
+        """How the module ``file`` of the folder imports the module of functions; empty where it does not.
+
+        In a package, as it imports others of it; a script, or one that may import its neighbours by their bare names,
+        runs without it.
+        """
+        if not self.path:
+            return ""
+        if not self.dots:
+            return self.stem if file in self.linked else ""
+        if _OWN not in imports.roots and self.name in imports.roots - _NKI:
+            return f"{self.name}.{self.stem}"
+        if _OWN not in imports.roots and (imports.is_run or imports.roots & self.beside):
+            return ""
+        return self.dots + self.stem
 
 
 def with_homes(options: Options, files: Iterable[Found], excludes: Excludes | None = None) -> Options:
-    """``options`` with the home of each file of a package that may need functions; ``excludes`` is the user's."""
+    """``options`` with the home of each file that does not stand alone; ``excludes`` is the user's."""
     if options.language:
         return options
-    packages: dict[str, _Package | None] = {}
+    folders: dict[str, _Folder] = {}
     homes: list[tuple[str, SupportHome]] = []
     for file in files:
         if not file.path.endswith(".py") or file.skipped or file.failed:
             continue
-        folder = os.path.dirname(os.path.abspath(file.path))
-        if folder not in packages:
-            packages[folder] = _package(folder, options.target, excludes)
-        package = packages[folder]
-        module = _spelled(_imports(file), package) if package is not None else ""
-        if package is not None and module:
-            path = package.path if os.path.isabs(file.path) else os.path.relpath(package.path)
-            homes.append((source_name(file.path), SupportHome(path, module, package.problem)))
+        place, name = os.path.split(os.path.abspath(file.path))
+        data = _data(file)
+        if WORD not in data:
+            continue
+        if place not in folders:
+            folders[place] = _folder(place, options.target, excludes)
+        folder = folders[place]
+        module = folder.spelled(name.removesuffix(".py"), _imports(data))
+        if module:
+            path = folder.path if os.path.isabs(file.path) else os.path.relpath(folder.path)
+            homes.append((source_name(file.path), SupportHome(path, module, folder.problem)))
     return replace(options, support_homes=tuple(homes))
 
 
-def _imports(file: Found) -> tuple[frozenset[str], bool]:
-    """What a file of Beta 1 imports (the first part of each name; a dot for its own package); is it a script?"""
+def _data(file: Found) -> bytes:
+    """What a file holds; nothing for one that cannot be read, as its report says."""
     try:
-        data = file.data if file.data is not None else bytes_at(file.path)
+        return file.data if file.data is not None else bytes_at(file.path)
     except OSError:
-        data = b""
-    if WORD not in data:
-        return frozenset(), True
-    return frozenset(name.decode() for name in _IMPORTED.findall(data)), _IS_RUN.search(data) is not None
+        return b""
 
 
-def _spelled(imports: tuple[frozenset[str], bool], package: _Package) -> str:
-    """How a file imports the module of its package: as it imports others of it.
-
-    Empty for a file that runs without its package: a script, or one that imports its neighbours by their bare names.
-    """
-    roots, is_script = imports
-    if "." not in roots and package.name in roots - _NKI:
-        return f"{package.name}.{package.stem}"
-    if "." not in roots and (is_script or roots & package.beside):
-        return ""
-    return package.dots + package.stem
+def _imports(data: bytes) -> _Imports:
+    return _Imports(frozenset(name.decode() for name in _IMPORTED.findall(data)), _IS_RUN.search(data) is not None)
 
 
-def _package(folder: str, target: str, excludes: Excludes | None) -> _Package | None:
-    """The package of a folder with ``__init__.py``: it ends at the root of the repository."""
+def _folder(folder: str, target: str, excludes: Excludes | None) -> _Folder:
     repository = repository_of(folder)
-    root = os.path.abspath(folder) if repository is None else repository.root
-    top, dots = "", ""
-    place = folder
+    root = repository.root if repository is not None else ""
+    names = {entry.removesuffix(".py") for entry in os.listdir(folder) if entry.endswith(".py")}
+    beside = frozenset(names - sys.stdlib_module_names - _NKI - {"__init__"})
+    top, dots = _package(folder, root)
+    linked = frozenset[str]() if dots else _linked(folder, beside)
+    if not dots and not linked:
+        return _Folder("", "")
+    stem = NAME if dots or os.path.realpath(folder) == root else _name_beside(folder)
+    stem = next(each for each in _numbered(stem) if _is_usable(os.path.join(top, each), target))
+    path = os.path.join(top, f"{stem}.py")
+    return _Folder(path, stem, os.path.basename(top), dots, beside, linked, _problem(path, excludes))
+
+
+def _package(folder: str, root: str) -> tuple[str, str]:
+    """The outermost folder of the package that a folder is part of, and the dots that climb there; none: the folder.
+
+    A package ends at the ``root`` of its repository.
+    """
+    top, dots, place = folder, "", folder
     while os.path.basename(place).isidentifier() and os.path.isfile(os.path.join(place, "__init__.py")):
         top, dots = place, dots + "."
-        if repository is not None and os.path.realpath(place) == root:
+        if os.path.realpath(place) == root:
             break
         place = os.path.dirname(place)
-    if not top:
-        return None
-    stem, number = NAME, 1
-    while not _is_usable(os.path.join(top, stem), target):
-        number += 1
-        stem = f"{NAME}_{number}"
-    path = os.path.join(top, f"{stem}.py")
-    names = {entry.removesuffix(".py") for entry in os.listdir(folder) if entry.endswith(".py")}
-    beside = frozenset(names - sys.stdlib_module_names - {"__init__"})
-    return _Package(os.path.basename(top), path, stem, dots, beside, _problem(path, excludes))
+    return top, dots
+
+
+def _linked(folder: str, beside: frozenset[str]) -> frozenset[str]:
+    """The modules of a folder that import each other by their bare names, where several of the folder are of NKI."""
+    roots = {name: _imports(_data(Found(os.path.join(folder, f"{name}.py")))).roots for name in sorted(beside)}
+    if sum(not _NKI.isdisjoint(found) for found in roots.values()) < _SEVERAL:
+        return frozenset()
+    importing = {name for name, found in roots.items() if (found & beside) - {name}}
+    return frozenset(importing.union(*(roots[name] & beside for name in importing)))
+
+
+_SEVERAL = 2
+
+
+def _name_beside(folder: str) -> str:
+    """The name of the module of a folder that is no package: such folders stand beside each other on ``sys.path``."""
+    name = re.sub(r"\W", "_", os.path.basename(folder))
+    return f"{name}_support" if name.isidentifier() else NAME
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}_{number}" for number in itertools.count(2))
 
 
 def _is_usable(place: str, target: str) -> bool:

@@ -447,3 +447,36 @@ def called(names):
 def moved(old, new):
     """Declarations of ``old`` on the lines on which they stand in ``new``."""
     return tuple(replace(a, new_lines=b.new_lines) for a, b in zip(old, new, strict=True))
+
+
+# --- folders that are no packages ------------------------------------------------------------------------------------
+
+
+def test_files_that_import_each_other_by_bare_names_have_one_module_beside_them(run):
+    files({"more-kernels/a.py": f"import b\n{SUMMED}", "more-kernels/b.py": ORDERED, "more-kernels/alone.py": SUMMED})
+    assert run("rewrite", "--write", "more-kernels")[0] == 0
+    assert functions("more-kernels/more_kernels_support.py") == ["in_order", "total"]
+    assert "\nfrom more_kernels_support import total\n" in text("more-kernels/a.py")
+    assert "\nfrom more_kernels_support import in_order\n" in text("more-kernels/b.py")
+    assert functions("more-kernels/alone.py") == ["total", "summed"]  # nothing says how it is imported
+    before = tree()
+    assert run("rewrite", "--write", "--allow-dirty", "more-kernels")[0] == 0 and tree() == before
+
+
+def test_one_file_of_nki_among_others_keeps_its_functions(run):
+    files({"more/a.py": SUMMED, "more/test_a.py": "from a import summed\n"})
+    run("rewrite", "--write", "more")
+    assert functions("more/a.py") == ["total", "summed"]
+
+
+def test_a_kernel_is_proved_that_imports_a_module_beside_it(run):
+    files({"more/a.py": f"import b\n{SUMMED}", "more/b.py": ORDERED, "more/cases.toml": CASES})
+    code, out, error = run("verify", "--migrate", "more/b.py")
+    assert code == 0 and "1 equal" in out, out + error
+
+
+def test_the_root_of_a_repository_does_not_give_a_module_its_name(run):
+    subprocess.run(["git", "init", "-q"], check=True)
+    files({"a.py": f"import b\n{SUMMED}", "b.py": ORDERED})
+    run("rewrite", "--write", "--allow-dirty", "a.py")
+    assert functions("nki_support.py") == ["total"]

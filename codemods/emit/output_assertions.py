@@ -67,7 +67,7 @@ def _support(module: Module) -> dict[str, str]:
     if not module.support_home:
         return module.support
     names = {name: local for name, local in module.support_names.items() if local in module.support}
-    return {names.get(each.name, each.name): each.text() for each in closure(names)}
+    return {names.get(each.name, each.name): each.text(names=names) for each in closure(names)}
 
 
 def _reason(node: ast.Assert) -> str:
@@ -118,7 +118,8 @@ class _Places:
         """The first line of each definition of the source that a function of the output's own is called for."""
         texts = {node.lineno: text for node, text in self.module.edits.expressions.items() if hasattr(node, "lineno")}
         lines = [(statement.lineno, new.text) for statement, new in self._edits()] + list(texts.items())
-        direct = {line for line, text in lines if f"{name}(" in text}
+        is_known = name in self.module.support  # what only functions of the package's module call is no name here
+        direct = {line for line, text in lines if is_known and f"{name}(" in text}
         first = {min(line for line in direct if self.function(line) == f) for f in {self.function(n) for n in direct}}
         others = [n for n, text in self.support.items() if n not in (name, *seen) and f"{name}(" in text]
         return first.union(*(self._callers(other, seen | {name}) for other in others))

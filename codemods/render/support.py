@@ -123,13 +123,11 @@ def _function(scope: Scope, definition: str) -> str:
     module = scope.module
     if definition in module.support_names:
         return module.support_names[definition]
-    found = DEFINITIONS[definition]
-    text = found.text()
-    called = {} if module.support_home else {other: _function(scope, other) for other in found.needs}
-    name = module.fresh(definition)
+    found, names = DEFINITIONS[definition], {}
     if not module.support_home:
-        aliases = {alias: scope.module.alias(alias) for alias in sorted(found.aliases)}
-        text = found.template.format(name=name, **aliases, **called)
-    module.program.draft.put(module.support_names, definition, name)
-    module.program.draft.put(module.support, name, text)
-    return name
+        names = {other: _function(scope, other) for other in found.needs}
+        names |= {alias: module.alias(alias) for alias in sorted(found.aliases)}
+    names[definition] = module.fresh(definition)
+    module.program.draft.put(module.support_names, definition, names[definition])
+    module.program.draft.put(module.support, names[definition], found.text(names=names))
+    return names[definition]

@@ -14,7 +14,7 @@ NAME = "nki_support"
 MARK = "nki-migrate wrote this module"
 """What its doc string says: a module without it is somebody's own."""
 
-_HEAD = f'''"""What kernels of this package need and NKI does not have.
+_HEAD = f'''"""What these kernels need and NKI does not have.
 
 {MARK}, and adds to it what further kernels need.
 """

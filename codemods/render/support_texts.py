@@ -7,9 +7,10 @@ in all but for those of :data:`SINCE`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from string import Formatter
+from types import MappingProxyType
 
 from nki_migrate.runtime.spec.dtypes import LIMITS
 from nki_migrate.runtime.spec.versions import OLDEST, V03, Version, version
@@ -39,12 +40,12 @@ class Definition:
         """The further functions that it calls."""
         return sorted(self._parts - ALIASES.keys() - {"name"})
 
-    def text(self, target: Version | str = OLDEST) -> str:
-        """The function for a version of NKI, where it and all that it names have their own names."""
+    def text(self, target: Version | str = OLDEST, names: Mapping[str, str] = MappingProxyType({})) -> str:
+        """The function for a version of NKI; what is not called as ``names`` say has its own name."""
         template = self.template
         for since, changed in SINCE.get(self.name, {}).items():
             template = changed if version(target) >= since else template
-        return template.format(**{part: part for part in self._parts} | {"name": self.name})
+        return template.format(**{p: names.get(p, p) for p in self._parts} | {"name": names.get(self.name, self.name)})
 
 
 ITEMSIZE = '''def {name}(dtype):
