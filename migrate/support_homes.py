@@ -191,12 +191,14 @@ def with_modules(reports: Sequence[Report], target: str) -> list[Report]:
     Reports on new files stand at the end.
     """
     needed: dict[str, set[str]] = {}
+    paths: dict[str, str] = {}
     for report in reports:
         if report.status == "changed" and report.needs:
-            needed.setdefault(report.home, set()).update(report.needs)
+            home = os.path.abspath(report.home)
+            needed.setdefault(home, set()).update(report.needs)
+            paths.setdefault(home, report.home)
     known = {os.path.abspath(report.path): report for report in reports} if needed else {}
-    modules = [_module(known.get(os.path.abspath(path)), path, names, target) for path, names in sorted(needed.items())]
-    return _joined(reports, {os.path.abspath(module.path): module for module in modules})
+    return _joined(reports, {h: _module(known.get(h), paths[h], needed[h], target) for h in sorted(needed)})
 
 
 def _joined(reports: Sequence[Report], modules: Mapping[str, Report]) -> list[Report]:

@@ -160,6 +160,8 @@ def test_what_a_person_added_stays(run):
         extended(["total"]).replace("result + value", "result + 2 * value"),
         extended(["broadcast_rows"]).replace("import nki.isa as nisa", "import other as nisa"),
         extended(["product"]) + "\ntotal = None\n",
+        extended(["product"]) + "\nfrom .other import total\n",
+        extended(["product"]) + "\nfrom .other import *\n",
         "this is no Python\n",
     ],
 )
@@ -480,3 +482,14 @@ def test_the_root_of_a_repository_does_not_give_a_module_its_name(run):
     files({"a.py": f"import b\n{SUMMED}", "b.py": ORDERED})
     run("rewrite", "--write", "--allow-dirty", "a.py")
     assert functions("nki_support.py") == ["total"]
+
+
+def test_a_function_that_the_file_imports_already_is_used(run):
+    files({"pkg/a.py": "from .nki_support import total as added\n" + SUMMED, MODULE: extended(["total"])})
+    assert run("rewrite", "--write", "pkg/a.py")[0] == 0
+    assert "first = added(sizes)" in text("pkg/a.py") and text("pkg/a.py").count("nki_support") == 1
+
+
+def test_paths_of_either_kind_mean_one_module(run):
+    _, out, _ = run("rewrite", "pkg/a.py", os.path.abspath("pkg/deep/b.py"))
+    assert out.count("+++ ") == 3 and "+def in_order" in out and "+def total" in out

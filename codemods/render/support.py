@@ -5,12 +5,14 @@ A file of a package imports them from one module of that package (``support_modu
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from .support_texts import DEFINITIONS
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
+    from ..project.program import Module
 
 _LIMITS = {"min": "smallest_of", "max": "largest_of", "eps": "epsilon_of"}
 _SEQUENCES = {"sum": "total", "any": "any_of", "all": "all_of", "sorted": "in_order"}
@@ -121,8 +123,9 @@ def keyed_function(scope: Scope, builtin: str) -> str:
 def _function(scope: Scope, definition: str) -> str:
     """How the module calls a function, which it gets, or imports, from now on."""
     module = scope.module
-    if definition in module.support_names:
-        return module.support_names[definition]
+    known = module.support_names.get(definition) or _imported(module, definition)
+    if known:
+        return known
     found, names = DEFINITIONS[definition], {}
     if not module.support_home:
         names = {other: _function(scope, other) for other in found.needs}
@@ -131,3 +134,15 @@ def _function(scope: Scope, definition: str) -> str:
     module.program.draft.put(module.support_names, definition, names[definition])
     module.program.draft.put(module.support, names[definition], found.text(names=names))
     return names[definition]
+
+
+def _imported(module: Module, definition: str) -> str:
+    """How a file calls a function that it imports from the module of its package already; empty where it does not."""
+    for statement in module.source.tree.body if module.support_home else ():
+        if not isinstance(statement, ast.ImportFrom):
+            continue
+        if "." * statement.level + (statement.module or "") == module.support_home:
+            names = {alias.name: alias.asname or alias.name for alias in statement.names}
+            if definition in names and names[definition] not in module.rebound:
+                return names[definition]
+    return ""

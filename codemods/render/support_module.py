@@ -14,6 +14,7 @@ NAME = "nki_support"
 MARK = "nki-migrate wrote this module"
 """What its doc string says: a module without it is somebody's own."""
 
+_DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _HEAD = f'''"""What these kernels need and NKI does not have.
 
 {MARK}, and adds to it what further kernels need.
@@ -45,22 +46,24 @@ def is_ours(text: str, target: Version | str = DEFAULT) -> bool:
         MARK in (ast.get_docstring(tree) or "")
         and all(_is_as_written(node, target) for node in tree.body)
         and all(bound.get(alias, path) == path for alias, path in ALIASES.items())
-        and not (_stored(tree) & DEFINITIONS.keys())
+        and not (_stored(tree) & {*DEFINITIONS, "*"})
     )
 
 
 def _is_as_written(node: ast.stmt, target: Version | str) -> bool:
     """Is a statement no definition of one of our names, or the one that we write?"""
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or node.name not in DEFINITIONS:
+    if not isinstance(node, _DEFINITION) or node.name not in DEFINITIONS:
         return True
     return ast.dump(node) == ast.dump(ast.parse(DEFINITIONS[node.name].text(target)).body[0])
 
 
 def _stored(tree: ast.Module) -> set[str]:
-    """The names that a module binds otherwise than by a definition."""
-    others = (s for s in tree.body if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef))
-    names = {n.id for s in others for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return names | {item.name for item in imports(tree)}
+    """The names that a module binds otherwise than by a definition at its top level; ``*`` for any."""
+    others = (s for s in tree.body if not isinstance(s, _DEFINITION))
+    nodes = [node for statement in others for node in ast.walk(statement)]
+    names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    names |= {n.asname or n.name for n in nodes if isinstance(n, ast.alias)}
+    return names | {n.name for n in nodes if isinstance(n, _DEFINITION)}
 
 
 def _bound(tree: ast.Module) -> dict[str, str]:
