@@ -30,6 +30,19 @@ class Pin:
 
 
 @dataclass(frozen=True)
+class SupportHome:
+    """The module of a package that has the functions which rewrites of its files need, as one of these files sees it.
+
+    ``path`` is its file, ``module`` is how the file that needs functions imports it. ``problem`` says why it cannot be
+    written; then files that need functions are left as they are.
+    """
+
+    path: str
+    module: str
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class Options:
     """How to rewrite.
 
@@ -43,6 +56,8 @@ class Options:
     ``pins`` are what the projects of files ask for, each with its file as the sources are named.
     ``language`` is the one that all files are taken to be of (empty: each file's own evidence counts).
     ``renames`` are pairs: an in-house name (``acme.nki.load``), and the function of NKI that it stands for.
+    ``support_homes`` are the modules that have the functions which rewrites need, each with a file that imports it;
+    any other file gets such functions in its own text.
     ``planning`` are pairs that only languages with plans of memory read: hardware, mode, planner, values of names.
     """
 
@@ -61,6 +76,7 @@ class Options:
     language: str = ""
     planning: tuple[tuple[str, Any], ...] = ()
     renames: tuple[tuple[str, str], ...] = ()
+    support_homes: tuple[tuple[str, SupportHome], ...] = ()
 
     def enabled(self, code: str) -> bool:
         """Is the rule ``code`` selected and not ignored?"""
@@ -152,7 +168,8 @@ class Outcome:
     applied and is not exact, how many units in the last place its results may be off. ``decisions`` tell what was
     chosen for which tensor. ``removed_comments`` spoke of index vectors that are gone; every other comment is kept.
     ``assumptions`` were made where the source did not tell. ``left`` are lines of functions that were left as a whole,
-    each under one finding. ``asserted`` is what kernels assert when they run.
+    each under one finding. ``asserted`` is what kernels assert when they run. ``support`` are the functions that the
+    source imports from its package's module of them (:class:`SupportHome`), by their names there.
     """
 
     source: str
@@ -166,6 +183,7 @@ class Outcome:
     assumptions: frozenset[Assumption] = frozenset()
     left: frozenset[int] = frozenset()
     asserted: tuple[Asserted, ...] = ()
+    support: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

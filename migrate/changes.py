@@ -74,4 +74,4 @@ class Changes(Files):
             output.print_lines([output.stat_line(report)], err=False)
             return
         for path, before, after in parts(report):
-            output.print_diff(unified_diff(path, before, after, self._context))
+            output.print_diff(unified_diff(path, before, after, self._context, is_added=report.is_added))

@@ -93,9 +93,10 @@ def _defaults(found: Configuration) -> dict[str, dict[str, object]]:
     """What the configuration says for the options of each command."""
     values = found.values
     choices = {key: values[key] for key in ("select", "ignore", "allocation", "blocks", "target") if key in values}
+    support = {"support": values["support"]} if "support" in values else {}
     target = {"target": values["target"]} if "target" in values else {}
     cases: dict[str, object] = {} if found.cases is None else {"cases": found.cases}
-    return {"rewrite": choices, "assess": choices | cases, "check": target, "verify": cases, "layout": cases}
+    return {"rewrite": choices | support, "assess": choices | cases, "check": target, "verify": cases, "layout": cases}
 
 
 @click.group(invoke_without_command=True, epilog=MEANING, context_settings={"help_option_names": ["-h", "--help"]})

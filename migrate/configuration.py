@@ -35,14 +35,15 @@ CONFIGURATION = "nki_migrate.configuration"
 
 ALLOCATIONS = ("address", "sbuf-manager")
 BLOCKS = ("auto", "list", "fold", "loop")
+SUPPORT = ("module", "inline")
 
 _LISTS = ("select", "ignore", "exclude")
-_CHOICES = {"allocation": ALLOCATIONS, "blocks": BLOCKS}
+_CHOICES = {"allocation": ALLOCATIONS, "blocks": BLOCKS, "support": SUPPORT}
 _VERSIONS = "target"
 _CODES_BY_FILE = "per-file-ignores"
 _PATH = "cases"
 _RENAMES = "renames"
-KEYS = ("select", "ignore", _CODES_BY_FILE, "allocation", "blocks", _VERSIONS, _PATH, "exclude", _RENAMES)
+KEYS = ("select", "ignore", _CODES_BY_FILE, "allocation", "blocks", "support", _VERSIONS, _PATH, "exclude", _RENAMES)
 
 
 @dataclass(frozen=True)

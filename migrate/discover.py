@@ -129,6 +129,18 @@ def _is_not_source(directory: os.DirEntry[str]) -> bool:
     return directory.name in _NOT_SOURCE or os.path.exists(os.path.join(directory.path, "pyvenv.cfg"))
 
 
+def is_ignored(path: str) -> bool:
+    """Do ``.gitignore`` files leave out a file, in a directory that they do not leave out?
+
+    Raises :class:`InputError` for one that cannot be read.
+    """
+    directory = os.path.dirname(path)
+    try:
+        return ignored(path, False, (*_outer_rules(directory), *rules_of(directory)))
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot read: {error.strerror}") from error
+
+
 def _outer_rules(directory: str) -> tuple[Rules, ...]:
     """The ``.gitignore`` files above ``directory``, outermost first, up to the root of its repository.
 

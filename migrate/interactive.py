@@ -57,6 +57,14 @@ def chosen(reports: Sequence[Report], context: int, editor: Editor | None = None
     return [kept.get(report.path, report) for report in reports]
 
 
+def show_modules(reports: Sequence[Report], context: int) -> None:
+    """Show the modules that get functions which accepted parts need: they are written with these."""
+    for report in reports:
+        if report.status == "changed" and report.path in {other.home for other in reports}:
+            _show([report], context)
+            click.echo(f"{output.shown(report.path)} has what these files need: it is written with them.", err=True)
+
+
 def _declined(report: Report) -> Report:
     return replace(report.failed(DECLINED), status="skipped")
 
@@ -90,7 +98,7 @@ def _line() -> str:
 def _show(group: Sequence[Report], context: int) -> None:
     for report in group:
         for path, before, after in parts(report):
-            output.print_diff(unified_diff(path, before, after, context))
+            output.print_diff(unified_diff(path, before, after, context, is_added=report.is_added))
     counts: Counter[str] = Counter()
     for report in group:
         counts.update(report.applied)

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -32,10 +33,10 @@ _SECONDS_KEPT = 90 * 24 * 3600.0
 
 @dataclass(frozen=True)
 class Entry:
-    """A file that a run wrote: its real path, what it was, and the digest of what it became."""
+    """A file that a run wrote: its real path, what it was (``None``: not there), the digest of what it became."""
 
     path: str
-    before: bytes
+    before: bytes | None
     after: str
 
     @property
@@ -45,7 +46,7 @@ class Entry:
             with open(self.path, "rb") as file:
                 data = file.read()
         except FileNotFoundError:
-            return "gone"
+            return "gone" if self.before is not None else "old"
         return "old" if data == self.before else "written" if digest_of(data) == self.after else "changed"
 
 
@@ -65,7 +66,7 @@ class Journal:
 class Keeping:
     """The journal of a run that is about to write: kept before the first file, and made true after the last."""
 
-    def __init__(self, changes: Sequence[tuple[str, bytes, bytes]]) -> None:
+    def __init__(self, changes: Sequence[tuple[str, bytes | None, bytes]]) -> None:
         """Keep what each file was; ``changes`` are (path, before, after). Raises ``InputError`` if that cannot be."""
         entries = tuple(Entry(os.path.realpath(path), old, digest_of(new)) for path, old, new in changes)
         self._journal = Journal(time.time(), entries)
@@ -177,13 +178,21 @@ def _journal(place: Path) -> Journal:
         document = json.loads(body)
     except OSError as error:
         raise InputError(f"{place}: cannot read the journal: {error.strerror}") from error
-    entries = (Entry(each["path"], base64.b64decode(each["before"]), each["after"]) for each in document["files"])
-    return Journal(document["when"], tuple(entries))
+    return Journal(document["when"], tuple(map(_entry, document["files"])))
+
+
+def _entry(known: Mapping[str, Any]) -> Entry:
+    before = known["before"]
+    return Entry(known["path"], None if before is None else base64.b64decode(before), known["after"])
 
 
 def _text(journal: Journal) -> bytes:
     files = [
-        {"path": entry.path, "before": base64.b64encode(entry.before).decode(), "after": entry.after}
+        {
+            "path": entry.path,
+            "before": None if entry.before is None else base64.b64encode(entry.before).decode(),
+            "after": entry.after,
+        }
         for entry in journal.entries
     ]
     body = json.dumps({"when": journal.when, "files": files}).encode()

@@ -113,12 +113,14 @@ def _entry(report: Report) -> list[Any]:
         [astuple(each) for each in report.ignored],
         report.seconds,
         report.group,
+        report.needs,
+        report.home,
     ]
 
 
 def _report(entry: Any, contents: Mapping[str, bytes | None]) -> Report:
     path, status, reason, is_read, after, findings, moves, decisions, applied, inexact, asserted, *rest = entry
-    ignored, seconds, group = rest
+    ignored, seconds, group, needs, home = rest
     before = (contents[os.path.abspath(path)] or b"") if is_read else b""
     return Report(
         path,
@@ -135,4 +137,6 @@ def _report(entry: Any, contents: Mapping[str, bytes | None]) -> Report:
         tuple(Finding(*each) for each in ignored),
         seconds,
         group,
+        tuple(needs),
+        home,
     )

@@ -9,13 +9,15 @@ import re
 _LINES = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
-def unified_diff(path: str, before: bytes, after: bytes, context: int = 3) -> bytes:
-    """The diff that turns ``before`` into ``after``, with lines of ``context``; empty when they are equal."""
+def unified_diff(path: str, before: bytes, after: bytes, context: int = 3, *, is_added: bool = False) -> bytes:
+    """The diff that turns ``before`` into ``after``, with lines of ``context``; empty when they are equal.
+
+    ``is_added``: there is no such file before.
+    """
     old, new = _LINES.findall(before), _LINES.findall(after)
     name = _relative(path)
-    lines = difflib.diff_bytes(
-        difflib.unified_diff, old, new, _header(b"a/" + name), _header(b"b/" + name), n=context, lineterm=b"\n"
-    )
+    first = b"/dev/null" if is_added else _header(b"a/" + name)
+    lines = difflib.diff_bytes(difflib.unified_diff, old, new, first, _header(b"b/" + name), n=context, lineterm=b"\n")
     return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in lines)
 
 

@@ -47,7 +47,8 @@ class Report:
     ``inexact`` how many ULP each rule that is not exact declares, ``decisions`` what was chosen for which tensor,
     ``asserted`` what its kernels take for true from then on, ``ignored`` the findings that comments silence,
     ``seconds`` how long it took (of files that are rewritten together, each has its share), ``group`` is the same for
-    files that import each other, which change together.
+    files that import each other, which change together. ``needs`` are the functions that the file imports from the
+    module ``home`` of its package, which does not have them yet, perhaps; ``is_added``: the file is a new one.
     """
 
     path: str
@@ -64,6 +65,9 @@ class Report:
     ignored: tuple[Finding, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     group: str = field(default="", compare=False)
+    needs: tuple[str, ...] = ()
+    home: str = ""
+    is_added: bool = False
 
     @property
     def is_done(self) -> bool:

@@ -8,7 +8,7 @@ import click
 from nki_migrate.runtime.spec.versions import DEFAULT
 
 from . import command_options
-from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, Configuration
+from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, SUPPORT, Configuration
 from .exit_codes import MEANING
 from .module_option import told_modules
 from .rule_codes import chosen_codes, completed_codes
@@ -59,6 +59,14 @@ from .surfaces import FORMATS
     default="auto",
     show_default=True,
     help="What block dimensions become: lists of tensors, a wider free dimension, or a tile in the loop.",
+)
+@click.option(
+    "--support",
+    type=click.Choice(SUPPORT),
+    default="module",
+    show_default=True,
+    help="Where functions go that kernels of a package need and NKI does not have: into one module of the package, "
+    "nki_support.py, or into each file.",
 )
 @click.option(
     "--target",
@@ -155,7 +163,7 @@ def rewrite(
         "ignore": chosen_codes("--ignore", rest["ignore"]),
         "modules": told_modules(rest["modules"]),
         "configuration": configured,
-        "told": tuple(command_options.told("allocation", "blocks", "module", "unsafe")),
+        "told": tuple(command_options.told("allocation", "blocks", "module", "support", "unsafe")),
     }
     return run(
         Asked(

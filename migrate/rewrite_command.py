@@ -26,6 +26,7 @@ from .progress import Files
 from .repository import uncommitted
 from .rewriting import rewrite_reports, word_of
 from .store import stored
+from .support_homes import with_homes, with_modules
 from .surfaces import print_reports, write_report
 from .todos import with_stale_marks, with_todos
 
@@ -65,6 +66,7 @@ class Asked:
     unsafe: bool
     allocation: str
     blocks: str
+    support: str
     target: str
     source: str | None
     wanted: str | None
@@ -100,6 +102,9 @@ def run(asked: Asked) -> int:
         reports = _with_marks(asked, files, options, counted, cluster)
     if asked.interactive:
         reports = interactive.chosen(reports, asked.context)
+    reports = with_modules(reports, options.target)
+    if asked.interactive:
+        interactive.show_modules(reports, asked.context)
     interrupted = False
     if asked.write:
         if not asked.allow_dirty:
@@ -129,7 +134,8 @@ def _planned_commits(asked: Asked, files: list[Found], options: Options, reports
 
     def selected(codes: frozenset[str]) -> list[Report]:
         progress = Files(f"rewrite --commit-per-rule: {plural(len(codes), 'rule')}")
-        return rewrite_reports(files, replace(options, select=codes), asked.jobs or cores(), progress=progress)
+        found = rewrite_reports(files, replace(options, select=codes), asked.jobs or cores(), progress=progress)
+        return with_modules(found, options.target)
 
     return rule_commits.steps(reports, selected)
 
@@ -201,7 +207,8 @@ def _options(asked: Asked, files: list[Found]) -> Options:
         renames=asked.configuration.renames,
         planning=planned(files, asked.hardware, asked.mode, asked.planner, asked.given),
     )
-    return with_pins(options, files)
+    options = with_pins(options, files)
+    return with_homes(options, files, asked.configuration.excludes) if asked.support == "module" else options
 
 
 def _changes(asked: Asked, files: list[Found]) -> Changes | None:
@@ -276,4 +283,5 @@ def _status_lines(reports: list[Report], asked: Asked) -> Iterator[str]:
     for report in reports:
         is_file = report.path not in (STDIN, asked.stdin_filename)
         if report.status == "changed" and (asked.write or asked.check) and is_file and not asked.quiet:
-            yield f"{output.shown(report.path)}: {'rewritten' if asked.write else 'would change'}"
+            done, open = ("added", "would be added") if report.is_added else ("rewritten", "would change")
+            yield f"{output.shown(report.path)}: {done if asked.write else open}"

@@ -355,12 +355,16 @@ def _guarded(
     except Exception as error:
         return internal_error(path, data, error)
     findings = tuple(sorted(outcome.findings))
+    home = next((home for name, home in options.support_homes if name == source_name(path)), None)
+    if outcome.support and home is not None:
+        against = against or home.problem
     if against:
         return Report(path, "failed", f"not rewritten: {against}", findings, before=data, after=data)
     status: Status = "unchanged" if outcome.source == text.text else "changed"
     after = encoded(outcome.source, text)
     rest = outcome.moves, outcome.inexact, outcome.decisions, outcome.asserted
-    return Report(path, status, None, findings, outcome.applied, data, after, *rest)
+    report = Report(path, status, None, findings, outcome.applied, data, after, *rest)
+    return replace(report, needs=outcome.support, home=home.path) if home is not None and outcome.support else report
 
 
 def _pooled(

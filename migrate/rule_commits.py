@@ -39,7 +39,7 @@ def steps(reports: Sequence[Report], selected: Selected) -> list[Step]:
     codes = sorted({code for report in changed for code in report.applied})
     found: list[Step] = []
     waiting: list[str] = []
-    now = {report.path: report.before for report in changed}
+    now = {report.path: report.before for report in changed if not report.is_added}
     for count, code in enumerate(codes, 1):
         waiting.append(code)
         is_last = count == len(codes)
@@ -58,7 +58,7 @@ def _whole(changed: Sequence[Report]) -> dict[str, bytes]:
 def _contents(changed: Sequence[Report], reports: Sequence[Report]) -> dict[str, bytes] | None:
     """What the files are with a part of the rules; ``None`` where that is no state to commit."""
     partly = {report.path: report for report in reports}
-    contents = {report.path: partly[report.path].after for report in changed}
+    contents = {report.path: partly[report.path].after for report in changed if report.path in partly}
     is_beyond = any(r.status == "changed" and r.path not in contents for r in reports)
     is_failed = any(partly[path].status == "failed" for path in contents)
     return None if is_beyond or is_failed or not all(map(_parses, contents.items())) else contents
@@ -116,6 +116,10 @@ def commit(root: str, planned: Sequence[Step]) -> Iterator[str]:
     yield from said
 
 
+_NEW = "100644"
+"""The mode of a file that the run adds."""
+
+
 class _Git:
     """git in one working tree; ``index`` is the file that stands for its index, if not its own."""
 
@@ -134,9 +138,9 @@ class _Git:
 
     def stage(self, path: str, data: bytes) -> None:
         name = os.path.relpath(os.path.realpath(path), self.root)
-        mode = self("ls-files", "-s", "-z", "--", name).split(b" ", 1)[0].decode()
+        mode = self("ls-files", "-s", "-z", "--", name).split(b" ", 1)[0].decode() or _NEW
         blob = self("hash-object", "-w", "--stdin", f"--path={name}", stdin=data).decode().strip()
-        self("update-index", "--cacheinfo", f"{mode},{blob},{name}")
+        self("update-index", "--add", "--cacheinfo", f"{mode},{blob},{name}")
 
 
 def _message(step: Step) -> str:

@@ -24,11 +24,11 @@ from .reports import INTERRUPTED, Report, with_another
 
 @dataclass(frozen=True)
 class Change:
-    """A file, what it has to be, and what it becomes."""
+    """A file, what it has to be, and what it becomes; ``None`` where there is no file."""
 
     path: str
-    before: bytes
-    after: bytes
+    before: bytes | None
+    after: bytes | None
 
 
 class RunError(FileError):
@@ -71,11 +71,11 @@ def _stored(changed: Sequence[Report], interrupts: Interrupts) -> list[Report]:
     found = list(changed)
     try:
         # What is in place already was written by another run, and stands in its journal.
-        planned = (Change(report.path, report.before, report.after) for report in changed)
+        planned = (Change(r.path, None if r.is_added else r.before, r.after) for r in changed)
         changes = [change for change in planned if not _holds(change.path, change.after)]
         for change in changes:
             _status(change)
-        keeping = Keeping([(each.path, each.before, each.after) for each in changes]) if changes else None
+        keeping = Keeping([(each.path, each.before, each.after or b"") for each in changes]) if changes else None
         replace_together(changes, lambda: interrupts.seen)
     except RunError as error:
         rest = with_another(error.path)
@@ -99,7 +99,7 @@ def replace_together(changes: Sequence[Change], is_stopped: Callable[[], bool] =
         ready = [(stack.enter_context(_temporary(change)), change) for change in _until(is_stopped, changes)]
         try:
             for temporary, change in ready:
-                _rename(temporary, change.path, change.after)
+                _put(temporary, change)
         except BaseException:
             if all(_holds(change.path, change.after) for change in changes):
                 raise
@@ -138,9 +138,13 @@ def _unless_in_place(report: Report, reason: str) -> Report:
     return report if report.status != "changed" or _holds(report.path, report.after) else report.failed(reason)
 
 
-def _status(change: Change) -> os.stat_result:
-    """The mode and owner of a file that is to be replaced."""
+def _status(change: Change) -> os.stat_result | None:
+    """The mode and owner of a file that is to be replaced; ``None`` for one that is to be made."""
     target = os.path.realpath(change.path)
+    if change.before is None:
+        if os.path.lexists(change.path):
+            raise RunError(change.path, "not written: there is a file of this name by now: run again")
+        return None
     try:
         if not os.access(target, os.W_OK) and os.path.exists(target):
             raise RunError(change.path, "cannot write: the file is read-only: make it writable (chmod u+w)")
@@ -154,8 +158,11 @@ def _status(change: Change) -> os.stat_result:
 
 @contextlib.contextmanager
 def _temporary(change: Change) -> Iterator[str]:
-    """The new content in a file beside the old one; it is gone if what is done with it fails."""
+    """The new content in a file beside the old one; it is gone if what is done with it fails. None: no name."""
     status = _status(change)
+    if change.after is None:
+        yield ""
+        return
     directory, name = os.path.split(os.path.realpath(change.path))
     # The name is known before there is such a file: whatever interrupts its making, it is taken away again.
     temporary = os.path.join(directory, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
@@ -171,22 +178,30 @@ def _temporary(change: Change) -> Iterator[str]:
         raise
 
 
-def _fill(temporary: str, data: bytes, status: os.stat_result) -> None:
-    with open(temporary, "xb", opener=_private) as file:
+def _fill(temporary: str, data: bytes, status: os.stat_result | None) -> None:
+    with open(temporary, "xb", opener=_private if status is not None else None) as file:
         file.write(data)
         file.flush()
+        if status is None:  # a new file has the mode that the user's others get
+            os.fsync(file.fileno())
+            return
         with contextlib.suppress(PermissionError):  # only root may give a file away
             os.fchown(file.fileno(), status.st_uid, status.st_gid)
         os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
         os.fsync(file.fileno())
 
 
-def _rename(temporary: str, path: str, after: bytes) -> None:
+def _put(temporary: str, change: Change) -> None:
+    """Put the new content, which is in ``temporary``, in place; or take the file away."""
+    target = os.path.realpath(change.path)
     try:
-        os.replace(temporary, os.path.realpath(path))
+        if change.after is None:
+            os.unlink(target)
+        else:
+            os.replace(temporary, target)
     except OSError as error:
-        if not _holds(path, after):
-            raise RunError(path, f"cannot write: {error.strerror or error}") from error
+        if not _holds(change.path, change.after):
+            raise RunError(change.path, f"cannot write: {error.strerror or error}") from error
 
 
 def _put_back(changes: Sequence[Change]) -> None:
@@ -197,7 +212,9 @@ def _put_back(changes: Sequence[Change]) -> None:
                 replace_together([Change(change.path, change.after, change.before)])
 
 
-def _holds(path: str, data: bytes) -> bool:
+def _holds(path: str, data: bytes | None) -> bool:
+    if data is None:
+        return not os.path.lexists(path)
     try:
         with open(path, "rb") as file:
             return file.read() == data

@@ -44,7 +44,7 @@ def _undone(place: Path, journal: Journal, *, force: bool) -> int:
         _restore(restored)
         forget(place)
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(journal.when))
-    output.print_lines((f"{output.shown(_short(entry.path))}: restored" for entry in restored), err=True)
+    output.print_lines(map(_line, restored), err=True)
     click.echo(f"{output.plural(len(restored), 'file')} restored, as before the run of {when}", err=True)
     if interrupts.seen:
         raise KeyboardInterrupt
@@ -60,7 +60,8 @@ def _undone(place: Path, journal: Journal, *, force: bool) -> int:
 def undo(path: str, force: bool) -> int:
     """Take back the last run of rewrite --write that wrote a file at PATH or below it (without PATH: here).
 
-    All files of that run are restored, those elsewhere, too; or none, if one of them was changed since. What they were
+    All files of that run are restored, those elsewhere, too; or none, if one of them was changed since. A file that
+    the run added (nki_support.py) is removed. What they were
     stands in .git/nki-migrate, outside of git below $XDG_STATE_HOME/nki-migrate or ~/.local/state/nki-migrate.
     """
     return run(path, force=force)
@@ -84,6 +85,10 @@ def _restore(entries: list[Entry]) -> None:
         where = error.path if isinstance(error, RunError) else error.filename
         what = str(error) if isinstance(error, RunError) else error.strerror
         raise InputError(f"nothing was restored: {_short(where)}: {what}") from error
+
+
+def _line(entry: Entry) -> str:
+    return f"{output.shown(_short(entry.path))}: {'removed' if entry.before is None else 'restored'}"
 
 
 def _told(entries: list[Entry]) -> str:

@@ -139,7 +139,7 @@ def _searched(found: Evidence, asked: Asked) -> Evidence:
 
 def _migrated(asked: Asked) -> Evidence:
     from .observing import with_observed
-    from .verify_migrated import migrated_reports, verified_migration
+    from .verify_migrated import migrated_reports, verified_migration, with_project
 
     default = Options()
     options = replace(
@@ -157,10 +157,10 @@ def _migrated(asked: Asked) -> Evidence:
     settings, files = asked.settings, found_files(asked.paths, asked.configuration.excludes)
     if asked.unsafe and asked.cases is not None and not asked.no_execute:
         options = with_observed(options, files, asked.cases, asked.jobs, must_run=False)
+    options = with_project(options, files, asked.configuration)
     reports = migrated_reports(files, options, asked.jobs or os.cpu_count() or 1, settings.cache, asked.cluster)
     reports = [without_codes(report, asked.configuration.ignored_codes(report.path)) for report in reports]
     found = verified_migration(reports, settings, options.target, options.source)
-    found.reports = reports
     if not found.results:
         raise InputError(f"{' '.join(asked.paths)}: the rewrite changes no kernel: there is nothing to verify")
     return _searched(found, asked)

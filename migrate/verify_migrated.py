@@ -12,10 +12,12 @@ from nki_migrate.codemods import components
 from nki_migrate.codemods.model import Options
 from nki_migrate.codemods.syntax.codes import OBSERVED_FACTS as CODE
 from nki_migrate.runtime.compare import Inexact, Verdict
+from nki_migrate.runtime.spec.versions import DEFAULT
 from nki_migrate.runtime.versions import Version
 
 from .cache import cache_directory
 from .command_options import is_forbidden
+from .configuration import SUPPORT, Configuration
 from .judging import NOT_RUN, NOT_RUN_HELP, Pair
 from .kept_reports import kept_reports
 from .nki_pins import with_pins
@@ -26,6 +28,7 @@ from .proof_cache import Cache
 from .reports import Report, imports_beta1, parsed
 from .rewriting import rewrite_reports, source_name
 from .sides import Side
+from .support_homes import with_homes, with_modules
 from .verdicts import CaseResult, Problem, Proof, summary
 from .verify import Evidence, Settings, evidence
 
@@ -37,7 +40,11 @@ REWRITTEN = "rewritten"
 
 
 def rewritten_side(reports: Sequence[Report], target: str = "") -> Side:
-    """The user's files with every change of ``reports`` made, for the version ``target``."""
+    """The user's files with every change of ``reports`` made, for the version ``target``.
+
+    That are the modules, too, which get what changed files need.
+    """
+    reports = with_modules(reports, target or DEFAULT.name)
     changed = {os.path.realpath(report.path): report for report in reports if report.status == "changed"}
     overlay = tuple((path, report.after) for path, report in changed.items())
     moves = {path: report.moves for path, report in changed.items()}
@@ -49,8 +56,15 @@ def rewritten_side(reports: Sequence[Report], target: str = "") -> Side:
 def migrated_reports(
     files: Sequence[Found], options: Options, jobs: int, cache: Cache | None, cluster: Cluster | None
 ) -> list[Report]:
-    """What a rewrite of ``files`` by their pins of ``nki`` gives; ``cache`` keeps it."""
-    return kept_reports(files, with_pins(options, files), jobs, cache, cluster)
+    """What a rewrite of ``files`` gives; ``cache`` keeps it."""
+    return kept_reports(files, options, jobs, cache, cluster)
+
+
+def with_project(options: Options, files: Sequence[Found], configuration: Configuration) -> Options:
+    """``options`` with what the projects of ``files`` say: their pins of ``nki``, and where functions go."""
+    options = with_pins(options, files)
+    inline = configuration.values.get("support", SUPPORT[0]) != SUPPORT[0]
+    return options if inline else with_homes(options, files, configuration.excludes)
 
 
 def verified_migration(reports: Sequence[Report], settings: Settings, target: str = "", source: str = "") -> Evidence:
@@ -76,6 +90,7 @@ def verified_migration(reports: Sequence[Report], settings: Settings, target: st
             left = plural(len(report.findings), "finding")
             found.notes.append(f"{report.path}: the rewrite leaves {left} ({codes}): nki-migrate rewrite shows them")
     found.notes += _still_beta1(found, side)
+    found.reports = with_modules(reports, target or DEFAULT.name)
     return found
 
 

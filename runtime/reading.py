@@ -57,6 +57,11 @@ def so_far() -> Reads:
     return Reads(tuple(outside), tuple(listed), tuple(sorted(_variables)))
 
 
+def note(path: str) -> None:
+    """Record that a file was read which no open file showed."""
+    _files.add(os.path.abspath(path))
+
+
 def _noted(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "open":
         path, mode, flags = arguments

@@ -1,8 +1,9 @@
 """Versions of a user's files other than those on disk. Only a child of a worker installs one.
 
-An *overlay* gives files of the working tree another content under their own paths: imports, ``inspect`` and tracebacks
-see it, the disk does not. A *copy* is a directory that stands for a whole tree (as it was at a revision): imports that
-would reach the tree go to the copy, and one that gets there nevertheless is an error, because it would mix versions.
+An *overlay* gives files of the working tree another content under their own paths, and may have files that the disk
+does not have: imports, ``inspect`` and tracebacks see it, the disk does not. A *copy* is a directory that stands for a
+whole tree (as it was at a revision): imports that would reach the tree go to the copy, and one that gets there
+nevertheless is an error, because it would mix versions.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import importlib.util
 import linecache
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
-from .reading import is_installed
+from .reading import is_installed, note
 
 _OURS = __name__.partition(".")[0]
 _Loader = importlib.machinery.SourceFileLoader
@@ -63,6 +65,7 @@ def _install_overlay(texts: Mapping[str, bytes]) -> None:
         text = texts.get(os.path.realpath(path))
         if text is None:
             return data(self, path)
+        note(path)
         lines = importlib.util.decode_source(text).splitlines(keepends=True)
         # An entry without a time of change is never compared with the file on disk.
         linecache.cache[path] = (len(text), None, lines, path)
@@ -70,6 +73,27 @@ def _install_overlay(texts: Mapping[str, bytes]) -> None:
 
     setattr(_Loader, "path_stats", path_stats)  # noqa: B010
     setattr(_Loader, "get_data", get_data)  # noqa: B010
+    added = frozenset(path for path in texts if not os.path.lexists(path))
+    if added:
+        sys.meta_path.append(_Added(added))
+
+
+class _Added:
+    """Finds the modules that only the overlay has: files at ``paths``, which are real ones."""
+
+    def __init__(self, paths: frozenset[str]) -> None:
+        self._paths = paths
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The module ``name`` below the directories ``path`` (``sys.path`` where it is in no package), if it is one."""
+        stem = name.rpartition(".")[2]
+        for directory in sys.path if path is None else path:
+            place = os.path.join(directory or os.curdir, f"{stem}.py")
+            if os.path.realpath(place) in self._paths:
+                return importlib.util.spec_from_file_location(name, place, loader=_Loader(name, place))
+        return None
 
 
 def _in_copy(entry: str, version: Version) -> str:

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from first_rung import Options, rewrite
-from nki_migrate.codemods.render.support import LIMIT
+from nki_migrate.codemods.render.support_texts import DEFINITIONS
 from nki_migrate.runtime.cases import DtypeSpec, TensorSpec
 from nki_migrate.runtime.spec.dtypes import LIMITS
 
@@ -78,7 +78,7 @@ def test_the_limits_of_a_type_are_those_of_ml_dtypes(dtype):
 
 def test_the_limit_of_an_unknown_type_is_looked_up():
     source = rewrite(kernel("size = nl.finfo(x.dtype).max\nreturn size")).source
-    assert LIMIT.splitlines()[2].strip() in source and "size = largest_of(x.dtype)" in source
+    assert DEFINITIONS["largest_of"].text() in source and "size = largest_of(x.dtype)" in source
 
 
 WHOLE = """x_tile = nl.load(x)

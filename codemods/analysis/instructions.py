@@ -23,7 +23,7 @@ class Instruction:
     whether a mask's upper bounds cut all operands and the destination position by position. ``through`` names an
     operand that the engine cannot read where it is, and that is copied into the destination first. ``first`` is an
     instruction with the same destination that comes before, ``shaped`` how the destination must be written.
-    ``support`` marks a function that the module gets: without ``cut`` it fills a whole tile. ``precut`` arguments are
+    ``support`` marks a function that the rewrite adds: without ``cut`` it fills a whole tile. ``precut`` arguments are
     what a mask leaves of them already. A result of unknown rank may be a column: ``perhaps_column``. ``ranked`` gives
     the instruction with the ranks asserted on which its shape depends. ``optional`` is a type that the result has
     instead of its own ``dtype``, unless it is ``None``. ``stays`` writes it as the function of ``nl`` that it was, of

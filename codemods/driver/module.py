@@ -22,7 +22,7 @@ from ..expr.values import Api, DType, Parameters, Python, Value
 from ..lower import inner_kernels
 from ..lower.assumptions import best_observed, with_assumptions
 from ..model import Options, Outcome
-from ..plan import dead_names, early_assertions
+from ..plan import dead_names, early_assertions, support_imports
 from ..plan.grids.rewriting import Relaunched
 from ..plan.keyword_arguments import expand
 from ..plan.same_text import copies_needed
@@ -277,6 +277,7 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
     early_assertions.move(module)
     dead_names.drop(module)
     namespace.rewrite(module)
+    support_imports.add(module)
     touched = set(module.touched)
     if (changed or module.edits or module.support) and not (module.options.select or module.options.ignore):
         module.said += said
@@ -305,6 +306,7 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
         assumptions,
         left,
         asserted,
+        support_imports.definitions(module),
     )
 
 

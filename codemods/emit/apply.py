@@ -15,6 +15,7 @@ from ..expr.emission import WRITTEN_FOR, New
 from ..project.origins import Marks, Origin, Origins, Place
 from ..project.program import Module
 from ..project.reaching_definitions import every_statement
+from ..project.usage import first_use
 from ..syntax.comments import (
     Lines,
     Statement,
@@ -32,7 +33,7 @@ from ..syntax.comments import (
     without_index_comment,
 )
 from ..syntax.format import formatted, line_width
-from ..syntax.node_index import tree_of, walk
+from ..syntax.node_index import tree_of
 from ..syntax.nodes import default_values
 from ..syntax.source import written
 from .guarded import append
@@ -64,20 +65,12 @@ class _Rebuild:
         self.indent = tree.default_indent
         self.width = line_width(module.source.text)
         self.depth = 0
-        self.anchor = next(filter(self._may_use_support, module.source.tree.body), None)
+        self.anchor = first_use(module)
         self.orphans: Lines = []
         self.guards: dict[int, str] = {}
         self.tests: list[cst.BaseExpression] = []
         self.marks = Marks()
         self.moved_comments = MovedComments(self.edits)
-
-    def _may_use_support(self, statement: ast.stmt) -> bool:
-        """Is a statement of the module a definition, or does its new text use what the module gets?"""
-        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            return True
-        texts = [new.text for n in walk(statement) for new in self.edits.replaced.get(n, [])]  # type: ignore  # only statements are keys
-        texts += [self.edits.expressions[n] for n in walk(statement) if n in self.edits.expressions]
-        return any(name in text for name in self.module.support for text in texts)
 
     # Statements -------------------------------------------------------------------------------------------------
 
@@ -199,6 +192,8 @@ class _Rebuild:
         """What the text of one new statement becomes, which ``old`` has brought about."""
         text = new.text if new.as_is else formatted(new.text, self.width - self.depth * len(self.indent))
         body = list(cst.parse_module(text, self.config).body)
+        if new.apart:
+            body[0] = body[0].with_changes(leading_lines=[cst.EmptyLine(indent=False), *lines_above(body[0])])
         self.marks.mark(body, Origin(old, place))
         if not new.guard:
             return body
@@ -402,7 +397,7 @@ class _Rebuild:
     def _lifted(self, old: ast.stmt) -> list[Statement]:
         """Nested functions that now stand in front of the module-level function ``old``."""
         result: list[Statement] = []
-        if old is self.anchor:
+        if old is self.anchor and not self.module.support_home:
             for text in self.module.support.values():
                 result += self._spaced(cst.parse_module(text, self.config).body)
         for nested in self.edits.lifted.get(old, []):

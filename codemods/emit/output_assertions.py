@@ -12,6 +12,7 @@ from functools import cached_property
 from ..expr.emission import WRITTEN_FOR, New
 from ..model import Asserted
 from ..project.program import Module
+from ..render.support_texts import closure
 from ..syntax.mark_text import is_mark
 from ..syntax.node_index import tree_of, walk
 
@@ -24,7 +25,7 @@ def output_assertions(module: Module, original: str, text: str) -> tuple[Asserte
     Lines are those of the text that ``module`` was read from. What became of the source's own ``assert`` and ``raise``
     is none of them.
     """
-    written = list(_assertions(tree_of(text)))
+    written = [*_assertions(tree_of(text)), *_imported(module)]
     if not written and not module.assumed:
         return ()
     places = _Places(module)
@@ -54,6 +55,21 @@ def _assertions(tree: ast.Module) -> Iterator[tuple[str, ast.Assert]]:
                 yield getattr(statement, "name", ""), node
 
 
+def _imported(module: Module) -> Iterator[tuple[str, ast.Assert]]:
+    """The assertions of the functions that the output imports, each with the name of its function."""
+    if module.support_home:
+        for name, text in _support(module).items():
+            yield from ((name, node) for _, node in _assertions(tree_of(text)))
+
+
+def _support(module: Module) -> dict[str, str]:
+    """The functions that the output has or imports for what Beta 2 cannot ask, by name, and those that they call."""
+    if not module.support_home:
+        return module.support
+    names = {name: local for name, local in module.support_names.items() if local in module.support}
+    return {names.get(each.name, each.name): each.text(names=names) for each in closure(names)}
+
+
 def _reason(node: ast.Assert) -> str:
     """Why the output asserts something, as its message says."""
     message = node.msg
@@ -65,6 +81,7 @@ class _Places:
 
     def __init__(self, module: Module) -> None:
         self.module = module
+        self.support = _support(module)
         self.own: set[str] = set()
         """What the assertions of the source became, as dumps."""
         self.lines_of: dict[str, set[int]] = {}
@@ -78,7 +95,7 @@ class _Places:
 
     def lines(self, definition: str, node: ast.Assert) -> set[int]:
         """The lines for which a ``definition`` of the output asserts something."""
-        if definition in self.module.support:
+        if definition in self.support:
             callers = self._callers(definition)
         else:
             callers = self.lines_of.get(ast.dump(node), set()) or self._same(node)
@@ -101,9 +118,10 @@ class _Places:
         """The first line of each definition of the source that a function of the output's own is called for."""
         texts = {node.lineno: text for node, text in self.module.edits.expressions.items() if hasattr(node, "lineno")}
         lines = [(statement.lineno, new.text) for statement, new in self._edits()] + list(texts.items())
-        direct = {line for line, text in lines if f"{name}(" in text}
+        is_known = name in self.module.support  # what only functions of the package's module call is no name here
+        direct = {line for line, text in lines if is_known and f"{name}(" in text}
         first = {min(line for line in direct if self.function(line) == f) for f in {self.function(n) for n in direct}}
-        others = [n for n, text in self.module.support.items() if n not in (name, *seen) and f"{name}(" in text]
+        others = [n for n, text in self.support.items() if n not in (name, *seen) and f"{name}(" in text]
         return first.union(*(self._callers(other, seen | {name}) for other in others))
 
     def _same(self, node: ast.Assert) -> set[int]:

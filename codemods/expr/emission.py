@@ -15,7 +15,7 @@ class New:
 
     ``as_is`` says that its text is as long as it is, ``keeps`` the name whose value it saves before a loop, or gives
     back at the start of an iteration, ``moved`` the statement that it is, in another place, ``ahead`` that it stands
-    above the comments of the statement that it is written before.
+    above the comments of the statement that it is written before. ``apart``: an empty line stands above it.
     """
 
     text: str
@@ -24,6 +24,7 @@ class New:
     keeps: str = ""
     moved: ast.stmt | None = None
     ahead: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)

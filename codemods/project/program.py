@@ -48,7 +48,8 @@ class Module:
     index vectors for which the same is true of their sizes. ``reviewed`` are the functions whose
     questions about the launch grid have an answer with ``--unsafe``, ``covered`` the lines under a finding about it,
     ``counts`` the names, by function, that ``--unsafe`` has given to places in a grid and to its sizes. ``homes`` are
-    the modules that have the kernels which the module imports from ``neuronxcc``. ``staying`` are the calls of
+    the modules that have the kernels which the module imports from ``neuronxcc``. ``support_home`` is the one that it
+    imports functions of the rewrite from; empty: they stand in its own text. ``staying`` are the calls of
     functions of Beta 1 that the target has again.
     """
 
@@ -105,6 +106,7 @@ class Module:
         self.needed_imports: dict[str, str] = {}
         self.needed_names: dict[ast.ImportFrom, dict[str, str]] = {}
         self.from_imports: dict[str, str] = {}
+        self.support_home = next((home.module for place, home in options.support_homes if place == path), "")
         self.support: dict[str, str] = {}
         self.support_names: dict[str, str] = {}
         self.captured: dict[ast.FunctionDef, dict[str, Value]] = {}

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..expr.emission import Edits, New
-from ..syntax.node_index import children
+from ..syntax.node_index import children, walk
 
 if TYPE_CHECKING:
     from .program import Module
@@ -18,9 +18,35 @@ def names_left(module: Module) -> set[str]:
     """Every name that the module will read."""
     copies = (copied for group in module.copies.values() for copied in group)
     found, _bound = names_used(module.edits, [module.source.tree, *module.lifted, *copies])
-    for text in module.support.values():
+    for text in () if module.support_home else module.support.values():
         found |= _reads_and_stores(text)[0]
     return found
+
+
+def first_use(module: Module) -> ast.stmt | None:
+    """The first statement of a module that may use what the rewrite brings in: a definition, or one with such a name.
+
+    A text that stands above a definition, as some describe their kernels, goes with it.
+    """
+
+    def uses(statement: ast.stmt) -> bool:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            return True
+        texts = [new.text for n in walk(statement) for new in module.edits.replaced.get(n, [])]  # type: ignore  # only statements are keys
+        texts += [module.edits.expressions[n] for n in walk(statement) if n in module.edits.expressions]
+        return any(name in text for name in module.support for text in texts)
+
+    body = module.source.tree.body
+    at = next((place for place, statement in enumerate(body) if uses(statement)), None)
+    if at is None:
+        return None
+    while at > 1 and _is_text(body[at - 1]):
+        at -= 1
+    return body[at]
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[str]]:

@@ -16,7 +16,7 @@ the source does not tell the partition, or that a transpose out of PSUM is small
 Declared: instructions more, and the same numbers, where no tile has an address. What is computed for a larger
 destination is in a tile of its own, and copied. A ``dtype=`` that the source does not prove to be the destination's is
 rounded to in a tile of its own, and copied (Beta 1 did so where they differ); a transpose into PSUM that converts is a
-transpose and a copy, in a function that the module gets where only a call tells the types; what an engine cannot read
+transpose and a copy, in a function that the rewrite adds where only a call tells the types; what an engine cannot read
 from PSUM is copied to SBUF first.
 
 Source: NKI migration guide, "All ISA functions require a destination parameter"; nki.isa of the 2.28 API reference.

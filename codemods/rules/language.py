@@ -6,7 +6,7 @@ loops over ``zip`` and ``enumerate``. ``raise ValueError("text")`` becomes ``ass
 goes, an import of NKI moves to the top of the module. A list comprehension of Python values becomes a loop that
 appends, in front of its statement, one of a dict with strings for keys a loop that fills it; ``for i, x in
 enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise; ``for a, b in pairs`` takes its element apart in
-the body; ``sum``, ``any``, ``all`` and ``sorted`` of a sequence become loops in functions that the module gets, and so
+the body; ``sum``, ``any``, ``all`` and ``sorted`` of a sequence become loops in functions that the rewrite adds, and so
 do ``sorted``, ``min`` and ``max`` with a key, after a loop that lists the keys. ``list(map(lambda x: f, a))`` and
 ``list(filter(lambda x: c, a))`` are loops like those of comprehensions, which may run over a ``zip``.
 ``isinstance(a, (A, B))`` becomes ``isinstance(a, A) or isinstance(a, B)``: with several types Beta 2 answers false.

@@ -2,7 +2,7 @@
 
 Why: Beta 2 removed both. A load that returned a tile needs a tile to load into, so one is declared with the shape of
 the access and the type of the source, two dimensions at least: ``x[i]`` and ``x[a:b]`` of a tensor of unknown rank
-leave the shape to a function that the module gets (a parameter of which nothing else is taken than ``x[a:b]`` is a
+leave the shape to a function that the rewrite adds (a parameter of which nothing else is taken than ``x[a:b]`` is a
 vector); another subscript of such a tensor, or all of it, asserts the rank where the shape of the tile shows. A store
 of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
 ``mode=`` becomes ``oob_mode=``. A number that is stored fills a tile first.

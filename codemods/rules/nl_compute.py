@@ -5,7 +5,7 @@ becomes ``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, `
 ``nl.sum`` and ``nl.max`` ``nisa.tensor_reduce``, ``nl.copy`` and ``x.astype(dtype)`` ``nisa.tensor_copy``,
 ``nl.matmul`` ``nisa.nc_matmul``. ``nl.transpose``, ``nl.mean``, ``nl.where`` and a matmul that transposes are several
 instructions, with tiles between them; ``nl.load_transpose2d`` is a DMA that walks its source by columns. The result has
-the type that Beta 1 promotes to: where only a trace tells the types, a function that the module gets computes it. A
+the type that Beta 1 promotes to: where only a trace tells the types, a function that the rewrite adds computes it. A
 comparison gives ``bool_``, or ``uint8`` where that does not show.
 A number behind one, ``x * 2.0 - 1.0`` in float32, is the second operator of one instruction: an instruction less.
 
@@ -20,7 +20,7 @@ that another function declares is *review*.
 Safe: the instruction computes the same in fp32 and rounds once. Two operands of shapes that the source does not tell
 are taken to be equal, and Beta 2 refuses them where they are not (the kernel asserts it where reductions of several
 dimensions would hide it); where one of them is what a reduction over axes that a parameter names has left, a function
-that the module gets looks which one is repeated. An operand of one partition is copied to all of them first. A
+that the rewrite adds looks which one is repeated. An operand of one partition is copied to all of them first. A
 division is *review* (``--unsafe`` writes it): it becomes a reciprocal and a multiplication, and its last bit may
 differ; a division by a power of two is exact.
 

@@ -1,7 +1,7 @@
 """NKI031 program-reduction: ``nl.all_reduce`` becomes an exchange of tiles between the two programs of a launch.
 
 Why: Beta 2 has no ``nl.all_reduce``. Its launch grid has one or two programs; each of two sends its tile to the other
-one with ``nisa.sendrecv``, and computes with both. A function that the module gets does that, and copies the tile where
+one with ``nisa.sendrecv``, and computes with both. A function that the rewrite adds does that, and copies a tile where
 there is only one program.
 
 Safe: two numbers are reduced to the same bits in either order. Left alone: axes other than the first one.

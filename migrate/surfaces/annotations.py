@@ -94,7 +94,10 @@ def _would_change(report: Report, group: list[Report]) -> Annotation:
     old, new = report.before.splitlines(), report.after.splitlines()
     line = next((n for n, (a, b) in enumerate(zip(old, new, strict=False), 1) if a != b), min(len(old), len(new)) + 1)
     rules = ", ".join(f"{code} ({count})" for code, count in sorted(report.applied.items()))
-    text = f"would change: {rules}" if rules else "would change"
+    what = "would be added" if report.is_added else "would change"
+    text = f"{what}: {rules}" if rules else what
+    if report.needs:
+        text += f", with functions that {source_path(report.home)} gets"
     first = group[0]
     if report is not first:
         text += f", together with {source_path(first.path)}"
