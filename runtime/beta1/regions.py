@@ -144,6 +144,8 @@ def _left_by(conditions: tuple[tuple[str, Number, tuple[int, ...], tuple[int, ..
             return NOWHERE
         box[varying[0]] = solved
     cut = {d: i for d, i in box.items() if (i.low, i.high) != (0, i.extent)}
+    if not cut and not residual:
+        return EVERYWHERE
     return _tightened(Region(rank, cut, tuple(residual)))
 
 
@@ -155,7 +157,7 @@ def _tightened(found: Region) -> Region:
     if chosen.ndim != 2 or 1 in chosen.shape:
         return found
     if chosen.all():
-        return replace(found, residual=())
+        return EVERYWHERE
     rows, count = np.flatnonzero(chosen.any(axis=1)), chosen.shape[0]
     if not rows.size:
         return NOWHERE
