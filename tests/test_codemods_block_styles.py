@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-from first_rung import Options
+from first_rung import Options, rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 SIZES = {"i": 2, "j": 3, "k": 2}
@@ -173,3 +173,46 @@ def test_blocks_that_an_access_pattern_walks_are_tiles_of_their_own(migrate, mad
     assert [decision.choice for decision in migration.outcome.decisions] == ["list"]
     asked = migrate(WINDOWS.format(made=made), ARGS, Options(blocks="fold"))
     assert any("an access pattern of a block of 't'" in finding.message for finding in asked.outcome.findings)
+
+
+CAPACITY = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    n, rows, columns = x.shape
+    assert n == {blocks}
+    assert columns == 512
+    out = nl.ndarray((n, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.{made}((n, nl.par_dim({rows}), columns), dtype=nl.{dtype}, buffer=nl.{space})
+    for i in nl.affine_range(n):
+        {first}
+{between}        nl.store(out[i], value=nl.copy(t[i]))
+    return out
+"""
+AGAIN = "    for i in nl.affine_range(n):\n"
+
+
+@pytest.mark.parametrize(
+    ("space", "blocks", "dtype", "rows", "needed"),
+    [
+        ("psum", 8, "float32", "128", 0),
+        ("psum", 9, "float32", "128", 18432),
+        ("psum", 16, "float32", "nl.tile_size.pmax", 32768),
+        ("psum", 9, "float32", "rows", 0),  # perhaps of few partitions
+        ("psum", 33, "float32", "64", 33792),
+        ("sbuf", 100, "float32", "128", 0),
+        ("sbuf", 104, "float32", "128", 212992),
+        ("sbuf", 104, "bfloat16", "128", 0),
+    ],
+)
+def test_blocks_that_do_not_fit_are_written_and_said(space, blocks, dtype, rows, needed):
+    given = {"space": space, "blocks": blocks, "dtype": dtype, "rows": rows, "made": "ndarray"}
+    apart = rewrite(CAPACITY.format(**given, first="t[i] = nl.copy(nl.load(x[i]))", between=AGAIN))
+    said = [f.message for f in apart.findings]
+    limit = {"psum": "PSUM, which has 16384", "sbuf": "SBUF, which has 212984"}[space]
+    assert said == ([f"the blocks of 't' need at least {needed} bytes of each partition of {limit}"] if needed else [])
+    together = rewrite(CAPACITY.format(**given, first="t[i] = nl.copy(nl.load(x[i]))", between=""))
+    assert together.findings == ()

@@ -13,6 +13,9 @@ Why: Beta 2 has no block dimensions. What they become is decided for each tensor
 * a **list** of tensors, ``t[i][0:128, 0:512]``, several block dimensions nested lists, in all other cases: PSUM
   tiles that do not belong to an iteration (a tile cannot cross a bank), blocks that are passed on, viewed or returned.
 
+Blocks that are all alive at once, and need more of a partition than there is, get a finding: they are written, and Beta
+2 has no room for them.
+
 ``--blocks list``, ``fold`` and ``loop`` ask for one of them wherever it is possible. Direct-allocated tensors keep
 every tile's address in each.
 
@@ -34,6 +37,7 @@ from ..analysis.unit_loops import passes_from_zero
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Allocator, Python
+from ..plan.capacity import report_excess
 from ..render.index import index_value
 from ..syntax import codes
 from ..syntax.node_index import children, of_kinds, walk
@@ -74,7 +78,19 @@ class NotInLoop(str):
 
 
 def style_of(scope: Scope, plan: Plan) -> Style:
-    """The style of a tensor with blocks: what ``--blocks`` asks for where it is possible."""
+    """The style of a tensor with blocks: what ``--blocks`` asks for where it is possible.
+
+    Blocks that no loop takes, and that are too many to be alive at once, get a finding.
+    """
+    style = _style_of(scope, plan)
+    statements = _statements_of(scope, plan, uses(scope, plan.name, len(plan.blocks)))
+    if style.loop is None and not isinstance(plan.buffer, Allocator) and (plan.fill is not None or len(statements) > 1):
+        report_excess(scope, plan)
+    return style
+
+
+def _style_of(scope: Scope, plan: Plan) -> Style:
+    """The style of a tensor with blocks, and a finding where it cannot be what is asked for."""
     wanted = scope.module.options.blocks
     if wanted == "list":
         return Style("list", "--blocks list")
