@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 LARGE = 128 << 20
-"""Bytes from which on memory is mapped: what is smaller is used again (:mod:`.process`), and filled faster."""
+"""Bytes from which on memory is mapped. What is smaller is filled faster, in large pages where the system has them, and
+some of it is used again (:mod:`.process`)."""
 _PIECE = 4 << 20
 """Bytes of the file, which is mapped again and again; a process may have some 65,000 mappings."""
 _FIXED = 0x10
