@@ -20,6 +20,7 @@ from .errors import InputError
 from .judging import NOT_RUN, NOT_RUN_HELP, Pair, problem_of
 from .notebooks import is_notebook
 from .sides import Side
+from .suggest_factories import factories
 from .verdicts import CaseResult, Problem
 
 CASES_NAME = "cases.toml"
@@ -167,6 +168,7 @@ def planned(inventories: Sequence[Inventory], choice: Choice) -> Iterator[Wish |
         for case in _made(inventory, source, choice):
             names.add(case.kernel)
             yield Wish(inventory.pair, case)
+        yield from _made_without_case(inventory, source, choice)
     loaded = {inventory.pair.before for inventory in inventories}
     for path, names in named.items():
         elsewhere = _defined_beside(loaded, {case.kernel for case in sources[path].cases} - names)
@@ -209,6 +211,26 @@ def _made(inventory: Inventory, source: CaseFile, choice: Choice) -> Iterator[Ca
     mine = [case for case in mine if not choice.kernels or case.kernel in choice.kernels]
     defined = {name for name in {case.kernel for case in mine} if _defines(path, name)}
     yield from (case for case in mine if case.kernel in defined)
+
+
+def _made_without_case(inventory: Inventory, source: CaseFile, choice: Choice) -> Iterator[CaseResult]:
+    """The functions of a file that make a kernel and return it, and that no case calls."""
+    path = inventory.pair.before
+    text = Path(path).read_bytes() if _is_readable(Path(path)) and path.endswith(".py") else b""
+    if inventory.unchanged or not _INNER_KERNEL.search(text) or isinstance(inventory.old, Failure):
+        return
+    known = {case.kernel for case in _made(inventory, source, choice)}
+    for name, factory in factories(ast.parse(text)).items():
+        if name not in known and (not choice.kernels or name in choice.kernels):
+            advice = (
+                f'describe one in {source.path}: [[case]], kernel = "{name}", what it gets in [case.make], and its '
+            )
+            advice += f"kernel in [case.args] (nki-migrate cases suggest {path} proposes some)"
+            where = path, factory.kernel.lineno
+            yield inventory.result(name, Problem("case", Verdict.UNDECIDED, NO_CASE, *where, advice))
+
+
+_INNER_KERNEL = re.compile(rb"^[ \t]+@.*\b(jit|benchmark|baremetal|profile|trace)\b", re.MULTILINE)
 
 
 def _defines(path: str, name: str, *, inside: bool = False) -> bool:
