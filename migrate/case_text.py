@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from nki_migrate.runtime.cases import Case, DtypeSpec, MemberSpec, NoneSpec, Obj
 
 def case_toml(case: Case, directory: Path) -> str:
     """One ``[[case]]`` for a file of cases in ``directory``."""
-    return "\n".join(["[[case]]", *_lines(case, directory), "", "[case.args]", *_arguments(case, directory), ""])
+    made = [] if case.make is None else ["[case.make]", *_arguments(case.make, directory), ""]
+    args = ["[case.args]", *_arguments(case.args, directory), ""]
+    return "\n".join(["[[case]]", *_lines(case, directory), "", *made, *args])
 
 
 def _lines(case: Case, directory: Path) -> Iterator[str]:
@@ -37,8 +39,8 @@ def _lines(case: Case, directory: Path) -> Iterator[str]:
         yield f"atol = {case.atol!r}"
 
 
-def _arguments(case: Case, directory: Path) -> Iterator[str]:
-    for name, value in case.args.items():
+def _arguments(given: Mapping[str, Any], directory: Path) -> Iterator[str]:
+    for name, value in given.items():
         yield f"{name if name.isascii() and name.isidentifier() else _text(name)} = {_value(value, directory)}"
 
 

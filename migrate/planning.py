@@ -164,6 +164,9 @@ def planned(inventories: Sequence[Inventory], choice: Choice) -> Iterator[Wish |
         for kernel in inventory.kernels:
             if not choice.kernels or kernel.name in choice.kernels:
                 yield from _planned_kernel(inventory, kernel, source, choice)
+        for case in _made(inventory, source, choice):
+            names.add(case.kernel)
+            yield Wish(inventory.pair, case)
     loaded = {inventory.pair.before for inventory in inventories}
     for path, names in named.items():
         elsewhere = _defined_beside(loaded, {case.kernel for case in sources[path].cases} - names)
@@ -199,6 +202,22 @@ def _planned_kernel(
 NO_CASE = "no case says how to run it"
 
 
+def _made(inventory: Inventory, source: CaseFile, choice: Choice) -> Iterator[Case]:
+    """The cases of functions of a file that make kernels: each says so itself."""
+    path = inventory.pair.before
+    mine = [case for case in source.cases if case.make is not None and case.is_for(path)]
+    mine = [case for case in mine if not choice.kernels or case.kernel in choice.kernels]
+    defined = {name for name in {case.kernel for case in mine} if _defines(path, name)}
+    yield from (case for case in mine if case.kernel in defined)
+
+
+def _defines(path: str, name: str, *, inside: bool = False) -> bool:
+    """Does a file define a function of this name at its top, or ``inside`` something else?"""
+    text = Path(path).read_bytes().decode(errors="replace") if _is_readable(Path(path)) else ""
+    margin = r"[ \t]+" if inside else ""
+    return re.search(rf"^{margin}def {re.escape(name)}\b", text, re.MULTILINE) is not None
+
+
 def _defined_beside(loaded: set[str], names: set[str]) -> set[str]:
     """Those of ``names`` that a file beside BEFORE defines: cases are shared by the files of a directory."""
     siblings = {path for file in loaded for path in Path(file).parent.glob("*.py") if str(path) not in loaded}
@@ -230,10 +249,15 @@ def _unplanned(source: CaseFile, names: set[str], choice: Choice) -> Iterator[Ca
 
 def _cases_of(inventory: Inventory, choice: Choice) -> Iterator[Case]:
     """The cases for the kernels of one file, good and bad."""
-    path = str(Path(inventory.pair.before).with_name(CASES_NAME)) if choice.cases is None else choice.cases
-    source = cases_at(path, may_be_missing=choice.cases is None)
+    source = _case_file(inventory, choice)
     yield from (case for case in source.cases if case.is_for(inventory.pair.before))
     yield from (Case(bad.kernel or "", bad.name, source.path) for bad in source.bad)
+
+
+def _case_file(inventory: Inventory, choice: Choice) -> CaseFile:
+    """The file with the cases for the kernels of one file."""
+    path = str(Path(inventory.pair.before).with_name(CASES_NAME)) if choice.cases is None else choice.cases
+    return cases_at(path, may_be_missing=choice.cases is None)
 
 
 def cases_at(path: str, *, may_be_missing: bool) -> CaseFile:
@@ -254,9 +278,8 @@ def notes(inventories: Sequence[Inventory], choice: Choice) -> Iterator[str]:
     if choice.kernels:
         return
     for inventory in inventories:
-        old = {kernel.name for kernel in inventory.kernels}
         new = {kernel.name for kernel in inventory.new_kernels}
-        only_new = [kernel.name for kernel in inventory.new_kernels if kernel.name not in old]
+        only_new = _only_new(inventory, choice)
         if only_new:
             yield f"{inventory.pair.after}: only in AFTER, compared with nothing: {', '.join(only_new)}"
         gone = [kernel.name for kernel in inventory.kernels if kernel.name not in new]
@@ -269,6 +292,14 @@ def notes(inventories: Sequence[Inventory], choice: Choice) -> Iterator[str]:
         inlined = [kernel.name for kernel in inventory.kernels if kernel.sub_kernel]
         if inlined:
             yield f"{inventory.pair.before}: verified as parts of the kernels that call them: {', '.join(inlined)}"
+
+
+def _only_new(inventory: Inventory, choice: Choice) -> list[str]:
+    """The kernels of the new file that the old one has not; those of functions that a case calls are compared."""
+    old = {kernel.name for kernel in inventory.kernels}
+    names = [kernel.name for kernel in inventory.new_kernels if kernel.name not in old]
+    made = bool(names) and any(_made(inventory, _case_file(inventory, choice), choice))
+    return [name for name in names if not (made and _defines(inventory.pair.before, name, inside=True))]
 
 
 def _idle(inventory: Inventory, choice: Choice) -> list[str]:

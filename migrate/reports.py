@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from nki_migrate.codemods.model import PluginError
+from nki_migrate.codemods.syntax.node_index import tree_of
 
 from .discover import STDIN, Found
 from .errors import FileError
@@ -216,7 +217,7 @@ def parsed(data: bytes) -> tuple[Text, ast.Module]:
     """The text and the tree of a Python file. Raises ``FileError`` with the line that cannot be read."""
     text = decoded(data)
     try:
-        return text, ast.parse(text.text)
+        return text, tree_of(text.text)
     except SyntaxError as error:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         raise FileError(f"line {error.lineno}: does not parse as Python {version}: {error.msg}") from error

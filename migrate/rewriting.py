@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nki_migrate import codemods
 from nki_migrate.codemods import components
 from nki_migrate.codemods.project.links import imported
-from nki_migrate.codemods.syntax.node_index import tree_of
+from nki_migrate.codemods.syntax.node_index import tree_of, trees_changed, trees_kept
 from nki_migrate.runtime.spec.versions import NAMES, OLDEST, version
 
 from . import languages
@@ -123,13 +123,9 @@ def _nki_reports(
         else:
             work.append((index, file.path, data))
     skipped = {index: report for index, report in results.items() if report.reason in not_concerned(word_of(options))}
-    trees = {_name(item): _tree(item[2]) for item in work} if len(work) + len(skipped) > 1 else {}
-    homes = _homes(trees, skipped, options)
-    trees |= _with_imports(work, homes, options)
-    work += _imported(trees, skipped)
-    groups = _groups(work, trees)
+    groups, homes = _grouped(work, skipped, options)
     groups.sort(key=lambda group: -sum(len(data) for _, _, data in group))  # none of the big ones is left to run alone
-    progress.begin({path: len(data) for _, path, data in work})
+    progress.begin({path: len(data) for group in groups for _, path, data in group})
     for index, report in _made(groups, options, homes, jobs, cluster, progress):
         results[index] = report
         ended(report)
@@ -137,6 +133,20 @@ def _nki_reports(
         if results[index] is report or (results[index].status == "unchanged" and not results[index].findings):
             results[index] = _with_backlog(report, options.target)
     return [results[index] for index in sorted(results)]
+
+
+@trees_kept()
+def _grouped(
+    work: list[_Work], skipped: dict[int, Report], options: Options
+) -> tuple[list[list[_Work]], Mapping[str, Homes] | None]:
+    """The files, with those that they import, in groups that import from each other, and the homes of shipped kernels.
+
+    What is read of the files for this is forgotten: no process holds the trees of all of them at once.
+    """
+    trees = {_name(item): _tree(item[2]) for item in work} if len(work) + len(skipped) > 1 else {}
+    homes = _homes(trees, skipped, options)
+    trees |= _with_imports(work, homes, options)
+    return _groups([*work, *_imported(trees, skipped)], trees), homes
 
 
 def _made(
@@ -262,15 +272,18 @@ def _tree(data: bytes) -> ast.Module:
         return ast.Module([], [])
 
 
+@trees_kept()
 def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] | None) -> list[tuple[int, Report]]:
     """The reports on files that are rewritten together, each with its file's place."""
     reports: list[tuple[int, Report]] = []
     texts: dict[str, Text] = {}
+    trees: dict[str, ast.Module] = {}  # parsed once, for all that reads them here
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Python's remarks on the user's source (invalid escapes) are not ours to print
         for index, path, data in group:
+            name = _name((index, path, data))
             try:
-                texts[_name((index, path, data))] = parsed(data)[0]
+                texts[name], trees[name] = parsed(data)
             except FileError as error:
                 reports.append((index, Report(path, "failed", str(error), before=data, after=data)))
         began = time.perf_counter()
@@ -285,12 +298,14 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
         share = (time.perf_counter() - began) / max(len(texts), 1)
         for index, path, data in group:
             name = _name((index, path, data))
+            trees_changed()  # what was found in the file before is needed no more
             if name in texts:
                 began = time.perf_counter()
                 again = _rewriting_again(name, written, homes)
                 reaches = reached.get(name, frozenset())
                 report = _guarded(path, data, texts[name], outcomes[name], options, reaches, again)
                 reports.append((index, replace(report, seconds=share + time.perf_counter() - began)))
+                del trees[name]
     if len(reports) > 1:
         reports = [(index, replace(report, group=group[0][1])) for index, report in reports]
     return reports

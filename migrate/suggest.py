@@ -13,7 +13,7 @@ import linecache
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
@@ -31,6 +31,8 @@ from .progress import StatusLine
 from .suggest_calls import called_cases
 from .suggest_clock import Clock
 from .suggest_cover import covering
+from .suggest_extents import with_extents
+from .suggest_factories import Factory, factories, made_elsewhere
 from .suggest_facts import parameters
 from .suggest_host import host_cases
 from .suggest_objects import with_fields_of
@@ -127,13 +129,15 @@ def suggestions(
     if isinstance(reply, Failure):
         raise InputError(f"{reply.file}:{reply.line}: {reply.message}" if reply.line else reply.message)
     names = [k.name for k in reply.kernels if not k.sub_kernel] if isinstance(reply, Kernels) else []
-    unknown = sorted(set(kernels) - set(names))
     tree = ast.parse(Path(file).read_bytes(), file)
+    made = factories(tree)
+    names += [name for name in made if name not in names]
+    unknown = sorted(set(kernels) - set(names))
     if unknown or not names:
         asked = f" '{unknown[0]}'" if unknown else ""
-        inner = "".join(f"; {line}" for line in made_in_functions(tree).values())
+        inner = "".join(f"; {line}" for line in made_elsewhere(tree).values())
         raise InputError(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}{inner}")
-    found = _Work(workers, Path(file), tree, budget, Clock(workers.width), status)
+    found = _Work(workers, Path(file), tree, budget, Clock(workers.width), status, made)
     return found.suggestions([name for name in names if not kernels or name in kernels])
 
 
@@ -157,6 +161,7 @@ class _Work:
     budget: Budget
     clock: Clock
     status: StatusLine | None = None
+    factories: Mapping[str, Factory] = field(default_factory=dict)
     ran: int = 0
 
     def suggestions(self, kernels: Sequence[str]) -> Iterator[Suggestion]:
@@ -187,7 +192,7 @@ class _Work:
 
         Files of one folder share a file of cases and may define kernels of one name.
         """
-        said = (replace(case, target=self.budget.target) for case in cases)
+        said = (replace(self._made(case), target=self.budget.target) for case in cases)
         return tuple(replace(case, name=f"suggested {n} ({self.path.name})") for n, case in enumerate(said, 1))
 
     def _deadline(self, kernels: int, kept: float = 0.0) -> float:
@@ -196,7 +201,13 @@ class _Work:
         left = max((1 - kept) * self.budget.seconds - now, 0.0)
         return now + (left if kernels == 1 else 2 * left / (kernels + 1))
 
+    def _made(self, case: Case) -> Case:
+        """A case of a factory, with what is its own and what is its kernel's; any other as it is."""
+        return self.factories[case.kernel].parted(case) if case.kernel in self.factories else case
+
     def _definition(self, kernel: str) -> ast.FunctionDef | None:
+        if kernel in self.factories:
+            return self.factories[kernel].whole
         nodes = ast.walk(self.tree)
         return next((n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == kernel), None)
 
@@ -217,10 +228,11 @@ class _Work:
         definition = self._definition(kernel)
         if definition is not None:
             proposed = _lighter_first(proposed_cases(self.path, self.tree, definition))
-            called = called_cases(self.path, self.tree, definition)
-            told = list(
-                {repr(c): c for c in itertools.chain(called, host_cases(self.path, self.tree, definition))}.values()
-            )
+            factory = self.factories.get(kernel)
+            called = called_cases(self.path, self.tree, definition) if factory is None else iter(())
+            hosts = host_cases(self.path, self.tree, definition, factory)
+            reached = with_extents(proposed_cases(self.path, self.tree, definition), definition)
+            told = list({repr(c): c for c in itertools.chain(called, hosts, reached)}.values())
             yield from (case for case in told if elements(case) <= _LIGHT)
             yield from _adapted(known, definition)
             yield from itertools.islice(proposed, 2)
@@ -241,7 +253,7 @@ class _Work:
                     Request(
                         "probe",
                         str(self.path),
-                        at_version(replace(case, target=self.budget.target), str(self.path)),
+                        at_version(replace(self._made(case), target=self.budget.target), str(self.path)),
                         "gen3",
                         seconds,
                         limits.memory,
@@ -304,26 +316,6 @@ def _calling_kernel(tree: ast.Module, name: str) -> str:
         if name in names and any("nki" in ast.unparse(decorator) for decorator in function.decorator_list):
             return function.name
     return ""
-
-
-def made_in_functions(tree: ast.Module) -> dict[str, str]:
-    """The kernels that functions or methods define, by name, each with the reason why no case launches it."""
-    found: dict[int, tuple[str, str]] = {}
-    owners = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    for owner in owners:
-        for node in (inner for statement in owner.body for inner in ast.walk(statement)):
-            if isinstance(node, ast.FunctionDef) and any(_is_jit(decorator) for decorator in node.decorator_list):
-                found[node.lineno] = f"{owner.name}.{node.name}", (
-                    f"'{node.name}' (line {node.lineno}) is made in '{owner.name}', which a case cannot call: "
-                    "a kernel of the module can be launched, and Beta 2 finds its names"
-                )
-    return dict(found.values())
-
-
-def _is_jit(decorator: ast.expr) -> bool:
-    """``nki.jit``, ``nki.jit(mode=...)``, ``nki.benchmark(...)``."""
-    called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return re.fullmatch(r"(\w+\.)?nki[._](jit|trace|benchmark|baremetal|profile)", ast.unparse(called)) is not None
 
 
 def _lighter_first(cases: Iterator[Case]) -> Iterator[Case]:

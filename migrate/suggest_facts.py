@@ -212,13 +212,13 @@ class Facts:
         found = (_known(node, values, self.functions) for node in (*named, *divisors))
         return sorted({size for number in found if type(number) is int and number > 2 for size in (number, 2 * number)})
 
-    def symbols(self, tensors: Sequence[str], scalars: Mapping[str, object]) -> list[str]:
-        """The names of sizes that nothing else tells, of the shapes of ``tensors``."""
+    def symbols(self, tensors: Sequence[str], numbers: Sequence[str], scalars: Mapping[str, object]) -> list[str]:
+        """The names of sizes that nothing else tells, of the shapes of ``tensors``; ``numbers`` are parameters."""
         dims = [dim for name in tensors if name not in self.whole for dim in self.shapes.get(name, [])]
         named = {name for dim in dims if isinstance(dim, str) for name in _names(dim)}
         assigned = {name for name, *_ in self.assigned}
         free = {self.equal.get(name, name) for name in named if name not in scalars}
-        told = self.values(dict.fromkeys(free - assigned, _TRIED), scalars)
+        told = self.values(dict.fromkeys({*numbers, *free} - assigned, _TRIED), scalars)
         return sorted(name for name in free if type(told.get(name)) is not int or name not in assigned)
 
 

@@ -17,6 +17,7 @@ from nki_migrate.runtime.numerics import DTYPES
 
 from .suggest_calls import tensor
 from .suggest_expressions import Unknown, evaluated
+from .suggest_factories import Factory
 from .suggest_facts import parameters
 
 _DEPTH = 5
@@ -38,9 +39,10 @@ class _Tensor:
 
 @dataclass(frozen=True)
 class _Kernel:
-    """The kernel, on a launch grid."""
+    """The kernel, on a launch grid; ``made`` is what the function got that made it."""
 
     grid: tuple[int, ...] = ()
+    made: tuple[tuple[str, object], ...] = ()
 
 
 class _List(tuple[object, ...]):
@@ -51,9 +53,12 @@ _UNKNOWN = object()
 Env = dict[str, object]
 
 
-def host_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Iterator[Case]:
-    """Cases of the launches that the host code of a file comes to, with arguments whose shapes it tells."""
-    host = _Host(path, tree, kernel)
+def host_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef, factory: Factory | None = None) -> Iterator[Case]:
+    """Cases of the launches that the host code of a file comes to, with arguments whose shapes it tells.
+
+    ``kernel`` is what ``factory`` makes, if there is one: the cases have what both get.
+    """
+    host = _Host(path, tree, kernel if factory is None else factory.kernel, factory)
     host.body(tree.body, host.module, 0)
     for function in host.functions.values():
         if len(host.found) < _CASES and not _required(function) and function is not kernel:
@@ -74,13 +79,16 @@ class _Host:
     path: Path
     tree: ast.Module
     kernel: ast.FunctionDef
+    factory: Factory | None = None
     module: Env = field(default_factory=dict)
     found: dict[str, Case] = field(default_factory=dict)
     steps: int = 0
 
     def __post_init__(self) -> None:
         self.functions = {n.name: n for n in self.tree.body if isinstance(n, ast.FunctionDef)}
-        self.module |= {**self.functions, self.kernel.name: _Kernel()}
+        self.module |= (
+            {**self.functions} if self.factory is not None else {**self.functions, self.kernel.name: _Kernel()}
+        )
 
     def body(self, statements: Sequence[ast.stmt], env: Env, depth: int) -> object:
         """Read statements in order; what a ``return`` gives, one that is under no condition if there is any."""
@@ -185,7 +193,7 @@ class _Host:
         index = _UNKNOWN if isinstance(node.slice, ast.Slice) else self.value(node.slice, env, depth)
         if isinstance(owner, _Kernel):
             grid = index if isinstance(index, tuple) else (index,)
-            return _Kernel(grid) if _are_sizes(grid) else _UNKNOWN
+            return _Kernel(grid, owner.made) if _are_sizes(grid) else _UNKNOWN
         if isinstance(owner, tuple) and type(index) is int and -len(owner) <= index < len(owner):
             return owner[index]
         if ast.unparse(node.value).rpartition(".")[2] == "tensor" and isinstance(index, tuple) and len(index) == 2:
@@ -199,7 +207,8 @@ class _Host:
         keywords = {each.arg: self.value(each.value, env, depth) for each in node.keywords if each.arg}
         called = self.value(node.func, env, depth)
         if isinstance(called, ast.FunctionDef):
-            return self.returned(called, args, keywords, depth)
+            is_factory = self.factory is not None and called is self.factory.function
+            return self._made(args, keywords) if is_factory else self.returned(called, args, keywords, depth)
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name == "simulate_kernel" and args and isinstance(args[0], _Kernel):
             called, args = args[0], args[1:]
@@ -210,6 +219,14 @@ class _Host:
             return args[0]  # a decorator, applied
         owner = self.value(node.func.value, env, depth) if isinstance(node.func, ast.Attribute) else _UNKNOWN
         return self._array(name, owner, args, keywords, node, env)
+
+    def _made(self, args: Sequence[object], keywords: Env) -> object:
+        """What the factory gives: its kernel, alone or among others."""
+        assert self.factory is not None
+        given = dict(zip(parameters(self.factory.function), args, strict=False)) | keywords
+        kernel = _Kernel((), tuple(given.items()))
+        place = self.factory.place
+        return kernel if place is None else (*[_UNKNOWN] * place, kernel)
 
     def _arguments(self, nodes: Sequence[ast.expr], env: Env, depth: int) -> Iterator[object]:
         for node in nodes:
@@ -238,9 +255,10 @@ class _Host:
 
     def _launched(self, kernel: _Kernel, args: Sequence[object], keywords: Env) -> None:
         given = dict(zip(parameters(self.kernel), args, strict=False)) | keywords
-        made = {name: _argument(name, value) for name, value in given.items()}
+        made = {name: _argument(name, value) for name, value in {**given, **dict(kernel.made)}.items()}
         if made and all(value is not _UNKNOWN for value in made.values()):
-            case = Case(self.kernel.name, "", str(self.path), grid=kernel.grid, args=made)
+            name = self.kernel.name if self.factory is None else self.factory.function.name
+            case = Case(name, "", str(self.path), grid=kernel.grid, args=made)
             self.found.setdefault(repr(case), case)
 
 

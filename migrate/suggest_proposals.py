@@ -161,7 +161,7 @@ def _sizes(
     for ranks in _ranks(tensors, facts):
         shapes: dict[str, list[Dim]] = {name: [f"{name}{n}" for n in range(rank)] for name, rank in ranks.items()}
         ranked = replace(facts, shapes={**facts.shapes, **shapes})
-        symbols = list(dict.fromkeys([*ranked.symbols(tensors, scalars), *numbers]))
+        symbols = list(dict.fromkeys([*ranked.symbols(tensors, numbers, scalars), *numbers]))
         inner = {ranked.equal.get(str(d), str(d)) for name in tensors for d in ranked.shapes.get(name, [])[-2:]}
         options = {symbol: _preferred(symbol, symbol in inner) for symbol in symbols}
         preferred = {name: tuple(dict.fromkeys((*sizes, *facts.constants()))) for name, sizes in options.items()}

@@ -26,6 +26,9 @@
     norm = {member = "Norm.RMS"}     # a member of an enumeration; "package.module:Norm.RMS" is imported
     eps = 1e-6                       # any plain TOML value
 
+    [case.make]                      # `kernel` is a function that makes kernels: it gets these, what it gives args
+    rows = 128
+
 A tensor's ``fill`` is ``normal`` (mean 0, deviation 1), ``uniform`` (``[low, high)``, default ``[0, 1)``), ``integers``
 (``[low, high)``, default ``[-8, 8)``, unsigned ``[0, 16)``), ``zeros``, ``arange`` (row by row, counting modulo the
 largest range of integers that the type holds exactly) or the name of a ``.npy`` file beside the cases. Data depend on
@@ -69,6 +72,7 @@ _CASE_KEYS = (
     "atol",
     "ulps",
     "args",
+    "make",
 )
 _TENSOR_KEYS = ("shape", "dtype", "fill", "low", "high", "output")
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -126,7 +130,8 @@ class Case:
 
     ``file`` and ``line`` (0: unknown) are the place of the case; ``grid`` is ``()`` without a grid. ``source`` is the
     absolute path of the only file whose kernel is meant, empty for any. ``target`` is the NKI version that a kernel of
-    ``nki`` runs as, empty: what the file shows.
+    ``nki`` runs as, empty: what the file shows. ``make``: ``kernel`` is no kernel, but a function that makes one when
+    it is called with these.
     """
 
     kernel: str
@@ -143,6 +148,7 @@ class Case:
     source: str = ""
     target: str = ""
     ulps: int = 0
+    make: Mapping[str, Any] | None = None
 
     def is_for(self, file: str) -> bool:
         """Does the case concern the kernel of its name in ``file``?"""
@@ -254,9 +260,10 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
     if "target" in table and target not in NKI_VERSIONS:
         raise CaseError(f"unknown target {target!r}: one of {', '.join(NKI_VERSIONS)}")
     reference = _reference(table)
-    args = table.get("args", {})
-    if not isinstance(args, dict):
-        raise CaseError("'args' is a table: [case.args]")
+    args, make = table.get("args", {}), table.get("make")
+    for key, given in (("args", args), ("make", make)):
+        if not isinstance(given, dict) and given is not None:
+            raise CaseError(f"'{key}' is a table: [case.{key}]")
     return Case(
         kernel=kernel,
         name=name,
@@ -272,6 +279,7 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
         atol=_tolerance(table.get("atol", 1e-8), "atol"),
         source=str((path.parent / file).absolute()) if file else "",
         ulps=_integer(table.get("ulps", 0), "ulps", least=0),
+        make=None if make is None else {key: _argument(key, value, path.parent) for key, value in make.items()},
     )
 
 

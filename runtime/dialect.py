@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .spec.memories import memory_of
 
@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Launch:
-    """One run of a kernel: the kernel object, the module that defines it, its case, and the hardware's name."""
+    """One run of a kernel: the kernel object, the module that defines it, its case, and the hardware's name.
+
+    ``values`` are its arguments where host code launched it (:mod:`.made`), ``None`` where the case has them.
+    """
 
     kernel: object
     module: ModuleType
     case: Case
     hardware: str
+    values: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
 from .dialect import JIT, Frontend, Launch, frontends, memory_of
 from .isa.quotients import by_reciprocal
+from .made import launched_by
 from .messages import Kernel, Kernels, Observation, Probe, Reference, Reply, Request
 from .source import source_of
 from .spec.hardware import TARGETS
@@ -339,15 +340,19 @@ def _decorated(function: Any) -> Any:
 
 def _run(request: Request, case: Case) -> Run:
     module = load(request.file)
-    is_function = request.function and inspect.isfunction(getattr(module, case.kernel, None))
+    is_function = request.function and inspect.isfunction(getattr(module, case.kernel, None)) and case.make is None
     if is_function:
         setattr(module, case.kernel, _decorated(getattr(module, case.kernel)))
-    kernel, front = _kernel(module, case.kernel, request.language)
+    launched, values = case, None
+    if case.make is None:
+        kernel, front = _kernel(module, case.kernel, request.language)
+    else:
+        kernel, front, launched, values = _made(module, case, request)
     known = memory_of(front.language).hardware
     if request.hardware not in known:
         raise CaseError(f"kernels of {front.language} run on {', '.join(known)}, not on '{request.hardware}'")
     with np.errstate(all="ignore"), by_reciprocal(request.by_reciprocal):
-        run = front.launch(Launch(kernel, module, case, request.hardware))
+        run = front.launch(Launch(kernel, module, launched, request.hardware, values))
     asked = conditions.so_far() if request.conditions else ()
     left = [
         f"{text}: importing the file without the emulator ends there"
@@ -359,14 +364,33 @@ def _run(request: Request, case: Case) -> Run:
     return replace(run, hazards=tuple(front.hazards(run, request.hardware))) if request.hazards else run
 
 
+def _made(module: ModuleType, case: Case, request: Request) -> tuple[Any, Frontend, Case, dict[str, Any] | None]:
+    """The kernel that a factory's case comes to launch, what runs it, the case on its grid, and its arguments."""
+    imported = {name for node in statements(_tree_of(request.file)) for name in _imported(node)}
+    found = launched_by(module, case, "beta1" if "neuronxcc" in imported else "beta2")
+    front = frontend_of(found.kernel, request.language)
+    if front is None:
+        raise CaseError(f"'{case.kernel}' launches a kernel of another language than {request.language}")
+    return found.kernel, front, replace(case, grid=found.grid), found.values
+
+
+def _imported(node: ast.stmt) -> list[str]:
+    """The packages that an import names."""
+    if isinstance(node, ast.Import):
+        return [alias.name.partition(".")[0] for alias in node.names]
+    return [node.module.partition(".")[0]] if isinstance(node, ast.ImportFrom) and node.module else []
+
+
 def _observed(request: Request, case: Case) -> Observation:
     module = load(request.file)
-    kernel, front = _kernel(module, case.kernel, request.language)
+    made = None if case.make is None else _made(module, case, request)
+    kernel, front = _kernel(module, case.kernel, request.language) if made is None else made[:2]
     if front.name != "beta1":
         return Observation(())
     launch = importlib.import_module(".beta1.launch", _PACKAGE).launch
     observed = importlib.import_module(".beta1.observing", _PACKAGE).observed
-    values = arguments(case, kernel.func, front.name, module)
+    values = arguments(case, kernel.func, front.name, module) if made is None else made[3]
+    case = case if made is None else made[2]
     with np.errstate(all="ignore"), observed() as observer:
         launch(kernel, values, grid=case.grid, target=TARGETS[request.hardware])
     return Observation(tuple(observer.functions()))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-LARGE = 32 << 20
+LARGE = 128 << 20
 """Bytes from which on memory is mapped: what is smaller is used again (:mod:`.process`), and filled faster."""
 _PIECE = 4 << 20
 """Bytes of the file, which is mapped again and again; a process may have some 65,000 mappings."""

@@ -244,6 +244,25 @@ def view_of(alloc: Allocation, array: Array) -> View:
     return made
 
 
+class Kept:
+    """What is left of the tensors of a launch: an output keeps its memory, which nothing else uses any more."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[tuple[int, int, tuple[int, ...], tuple[int, ...]], Array] = {}
+        self._taken: set[int] = set()
+
+    def array(self, view: View) -> Array:
+        """The values of ``view``; the same array for the same tensor, never the memory of an input or of another."""
+        array, alloc = view.array, view.alloc
+        key = (alloc.uid, address_of(array), array.shape, array.strides)
+        if key not in self._arrays:
+            own = alloc.role == "output" and alloc.uid not in self._taken and array.dtype == alloc.dtype
+            whole = own and array.nbytes == alloc.nbytes and array.flags.c_contiguous
+            self._taken.add(alloc.uid)
+            self._arrays[key] = array if whole else array.copy()
+        return self._arrays[key]
+
+
 class Computed(View):
     """An operand whose values are no view on memory: they were gathered from ``whole``, or a mask replaces some.
 

@@ -6,6 +6,7 @@ even and saturate (``reference/beta1.md`` 6.3, ``reference/beta2.md`` 4.5).
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -64,17 +65,24 @@ def convert(values: Array, dtype: np.dtype[Any]) -> Array:
     if dtype.kind == "b":
         truth: Array = values != 0
         return truth
-    limits = np.iinfo(dtype)
+    least, most = _limits(dtype)
     if is_integer(values.dtype):
-        clipped: Array = np.clip(values.astype(np.int64), limits.min, limits.max).astype(dtype)
+        clipped: Array = np.minimum(np.maximum(values.astype(np.int64), least), most).astype(dtype)
         return clipped
-    rounded: Array = values.astype(np.float64)
-    np.rint(rounded, out=rounded)
-    np.clip(rounded, limits.min, limits.max, out=rounded)
+    rounded: Array = np.rint(values, dtype=np.float64)
+    np.maximum(rounded, least, out=rounded)
+    np.minimum(rounded, most, out=rounded)
     absent = np.isnan(rounded)
     if absent.any():
         rounded[absent] = 0
     return rounded.astype(dtype)
+
+
+@cache
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """The smallest and the largest number of an integer type."""
+    limits = np.iinfo(dtype)
+    return limits.min, limits.max
 
 
 def _packed(dtype: np.dtype[Any]) -> KernelError:

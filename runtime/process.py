@@ -17,7 +17,7 @@ from typing import Any
 import threadpoolctl  # type: ignore[import-untyped]  # it has no types
 
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
-_REUSED, _KEPT = 32 << 20, 256 << 20
+_REUSED, _KEPT = 32 << 20, 512 << 20
 """Bytes of an array up to which its memory is used again, and of free memory that is kept for that."""
 
 

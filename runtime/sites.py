@@ -6,7 +6,7 @@ Most make the same one again and again: what it is, is found out once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import CodeType, FrameType
 from typing import Any
@@ -78,15 +78,16 @@ Asked = tuple[str, str, naming.Name, tuple[int, ...], np.dtype[Any]]
 class Place:
     """A place in a kernel's ``code`` where an instruction gives a result.
 
-    ``bound`` is what the result is bound to (:func:`.naming.bound_name`) where that is ``fixed``. ``last`` is the
-    automatic tile that it was given last: what :meth:`allocated` was asked for, and the declaration.
+    ``bound`` is what the result is bound to (:func:`.naming.bound_name`) where that is ``fixed``. ``made`` are the
+    automatic tiles that it was given: what :meth:`allocated` was asked for, and the declaration. They are several where
+    a function of the language is several instructions.
     """
 
     code: CodeType | None
     location: tuple[str, int]
     fixed: bool = False
     bound: naming.Name | None = None
-    last: tuple[Asked, Declaration] | None = None
+    made: list[tuple[Asked, Declaration]] = field(default_factory=list)
 
     def bound_in(self, frame: FrameType | None) -> naming.Name | None:
         """What the result of the instruction that runs here in ``frame`` is bound to."""
@@ -96,6 +97,13 @@ class Place:
         if naming.is_bound_fixed(frame):
             self.fixed, self.bound = True, name
         return name
+
+    def declared(self, asked: Asked) -> Declaration | None:
+        """The declaration of a tile that this place has made before as it is ``asked`` for."""
+        for known, declaration in self.made:
+            if known == asked:
+                return declaration
+        return None
 
     def allocated(self, machine: Machine, asked: Asked, values: Array | None) -> Allocation:
         """A tile (on the memory of ``values``) as :meth:`.memory.Machine.allocate` makes it."""
@@ -111,8 +119,13 @@ class Place:
             numbered=not name,
         )
         if 0 not in shape:
-            self.last = asked, made.declaration
+            self.made[_MOST:] = ()
+            self.made.insert(0, (asked, made.declaration))
         return made
+
+
+_MOST = 7
+"""Declarations that a place keeps besides its last one."""
 
 
 def place_of(frame: FrameType | None) -> tuple[FrameType | None, Place]:

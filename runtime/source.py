@@ -63,16 +63,20 @@ def definition_name(code: CodeType) -> str:
 
 
 def leaves_loop(frame: FrameType, *, except_at_end: bool) -> str:
-    """``"return"`` or ``"break"`` when the body of the loop that runs in ``frame`` has one, else ``""``.
+    """``"return"``, ``"break"`` or ``"continue"`` when the body of the loop that runs in ``frame`` has one.
 
-    ``except_at_end`` passes over a ``return`` that is the last statement of the body, or of the loop that ends it.
+    Else ``""``.
+
+    ``except_at_end`` passes over a ``return`` that is the last statement of the body, or of the loop that ends it. A
+    ``continue`` counts where its condition may differ from one iteration to another.
     """
     key = (id(frame.f_code), frame.f_lasti, except_at_end)
     if key not in _EXITS:
         source = source_at(frame)
         loop = source.loop_at(frame) if source is not None else None
         last = last_statement(loop) if loop is not None and except_at_end else None
-        _EXITS[key] = (frame.f_code, _exit_in(loop.body, last, nested=False) if loop is not None else "")
+        found = "" if loop is None or source is None else _exit_in(loop.body, last, _varying(loop, source.parents))
+        _EXITS[key] = (frame.f_code, found)
     return _EXITS[key][1]
 
 
@@ -183,19 +187,39 @@ def last_statement(loop: ast.For) -> ast.stmt:
     return last_statement(last) if isinstance(last, ast.For) else last
 
 
-def _exit_in(body: list[ast.stmt], passed: ast.stmt | None, nested: bool) -> str:
+def _varying(loop: ast.For, parents: dict[ast.AST, ast.AST]) -> frozenset[str]:
+    """The names that ``loop``, or one around it, binds: the indices, and what the bodies assign."""
+    outermost: ast.AST = loop
+    at: ast.AST | None = loop
+    while at is not None and not isinstance(at, _SCOPES):
+        outermost = at if isinstance(at, ast.For) else outermost
+        at = parents.get(at)
+    names = (node for node in ast.walk(outermost) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in names if isinstance(node.ctx, ast.Store))
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def _exit_in(
+    body: list[ast.stmt], passed: ast.stmt | None, varying: frozenset[str], nested: bool = False, varies: bool = False
+) -> str:
+    """What leaves the body of a loop; ``nested`` in another loop, ``varies`` under a condition on ``varying`` names."""
     for statement in body:
         if statement is passed:
             continue
         if isinstance(statement, ast.Return):
             return "return"
-        if isinstance(statement, ast.Break) and not nested:
-            return "break"
-        if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+        leaves = isinstance(statement, ast.Break) or (varies and isinstance(statement, ast.Continue))
+        if leaves and not nested:
+            return type(statement).__name__.lower()
+        if isinstance(statement, _SCOPES):
             continue
         inner = nested or isinstance(statement, (ast.For, ast.While))
+        test = ast.walk(statement.test) if isinstance(statement, ast.If) else ()
+        chosen = varies or any(isinstance(node, ast.Name) and node.id in varying for node in test)
         for field in ("body", "orelse", "finalbody"):
-            found = _exit_in(getattr(statement, field, []) or [], passed, inner)
+            found = _exit_in(getattr(statement, field, []) or [], passed, varying, inner, chosen)
             if found:
                 return found
     return ""

@@ -137,6 +137,7 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
             *,
             kernel: str = "k",
             grid: tuple[int, ...] = (),
+            make: dict[str, Any] | None = None,
         ) -> Migration:
             options = options or Options()
             outcome, refused = checked(source, options)
@@ -145,7 +146,7 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
             for name, text in (("old", source), ("new", outcome.source)):
                 path = folder / f"{name}_{number}.py"
                 path.write_text(text, encoding="utf-8")
-                case = Case(kernel, "case", "", grid=grid, args=args, target=str(options.target))
+                case = Case(kernel, "case", "", grid=grid, args=args, target=str(options.target), make=make)
                 replies.append(workers.submit(Request("run", str(path), case, HARDWARE)))
             before, after = (reply.result() for reply in replies)
             result = judged(case, LEVELS, before, after, None)

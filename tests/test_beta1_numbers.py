@@ -171,3 +171,49 @@ def test_a_short_axis_is_reduced_to_the_bits_of_numpy_however_many_rows(op: str,
     found = reductions.reduce_last(op, values)
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found.view(np.int32), expected.view(np.int32))
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.float32), DTYPES["bfloat16"]], ids=str)
+@settings(deadline=None)
+@given(
+    k=st.integers(2, 128),
+    m=st.integers(1, 128),
+    seed=st.integers(0, 2**31),
+    odd=st.sampled_from([None, np.inf, np.nan]),
+)
+def test_a_product_with_the_identity_has_the_bits_of_any_product(
+    dtype: np.dtype[Any], k: int, m: int, seed: int, odd: float | None
+) -> None:
+    random = np.random.default_rng(seed)
+    values = random.standard_normal((k, m)) * 10.0 ** random.integers(-42, 38, (k, m))
+    values[random.random((k, m)) < 0.1] = -0.0
+    values[0, 0] = values[0, 0] if odd is None else odd
+    a, identity = values.astype(dtype), np.identity(k, dtype)
+    with process.launching(), np.errstate(all="ignore"):
+        found = matmul.gemm(a, identity)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(matmul, "_selected", lambda a: None)
+            expected = matmul.gemm(a, identity)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.isnan(found), ~numbers)
+    np.testing.assert_array_equal(found[numbers].view(np.uint32), expected[numbers].view(np.uint32))
+
+
+@pytest.mark.parametrize("op", ["add", "multiply", "subtract", "maximum", "logical_and"])
+@settings(deadline=None)
+@given(shape=st.tuples(st.integers(1, 128), st.integers(1, 40), st.integers(1, 40)), seed=st.integers(0, 2**31))
+def test_no_bit_of_a_reduction_depends_on_where_the_numbers_lie(op: str, shape: tuple[int, ...], seed: int) -> None:
+    rows, *inner = shape
+    memory = np.random.default_rng(seed).standard_normal((rows, 41, 45), np.float32)
+    part = memory[:, : inner[0], 3 : 3 + inner[1]]
+    flat = np.ascontiguousarray(part).reshape(rows, -1)
+    expected = np.concatenate([reductions.reduce_last(op, flat[i : i + 1]) for i in range(rows)])
+    same_bits(reductions.reduce_axes(op, part, (1, 2)), expected.reshape(-1, 1, 1))
+    same_bits(reductions.reduce_axes(op, part.transpose(1, 0, 2), (0, 2)), expected.reshape(1, -1, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reductions, "_CACHED", 1000)  # so that few rows are added up at a time
+        same_bits(reductions.reduce_free(op, part), expected[:, None])
+
+
+def same_bits(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> None:
+    np.testing.assert_array_equal(np.ascontiguousarray(found).view(np.uint32), expected.view(np.uint32))

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nki_migrate.case_text import case_toml
 from nki_migrate.runtime.arguments import argument
-from nki_migrate.runtime.cases import CaseError, DtypeSpec, TensorSpec, read_cases
+from nki_migrate.runtime.cases import CaseError, DtypeSpec, NoneSpec, TensorSpec, read_cases
 from nki_migrate.runtime.filling import FILLS, exact_integers, fill_problem, filled, generator
 from nki_migrate.runtime.numerics import DTYPES, NAMED_TYPES, is_integer
 
@@ -302,3 +303,31 @@ def test_a_type_that_the_older_language_lacks_is_an_error_of_the_case(
     (case,) = read_cases(path).cases
     with pytest.raises(CaseError, match=r"'kind' is float8_e5m2_x4, which .*nki.language does not have"):
         argument(case, "kind", case.args["kind"], "beta1", None)
+
+
+MADE = """\
+[[case]]
+kernel = "make_kernel"
+name = "one"
+
+[case.make]
+rows = 16
+bias = {none = true}
+
+[case.args]
+x = {shape = [16, 8], dtype = "float32"}
+"""
+
+
+def test_a_case_of_a_function_that_makes_a_kernel_is_read_and_written(tmp_path):
+    (tmp_path / "cases.toml").write_text(MADE)
+    (case,) = read_cases(tmp_path / "cases.toml").cases
+    assert case.make == {"rows": 16, "bias": NoneSpec()}
+    (tmp_path / "again.toml").write_text(case_toml(case, tmp_path))
+    (again,) = read_cases(tmp_path / "again.toml").cases
+    assert (again.make, again.args) == (case.make, case.args)
+
+
+def test_what_a_function_gets_that_makes_a_kernel_is_a_table(tmp_path):
+    (tmp_path / "cases.toml").write_text('[[case]]\nkernel = "k"\nmake = 3\n')
+    assert "'make' is a table: [case.make]" in read_cases(tmp_path / "cases.toml").bad[0].message

@@ -144,3 +144,39 @@ def test_random_comparisons(migrate, left, right, operator, shape):
     if not names:  # a number, not an array: numpy gives no array of this shape
         return
     assert differences(migrate, text, shape) == []
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        "np.ones(x.shape, dtype=np.float32)",
+        "np.ones(x.shape)",
+        "np.zeros(shape=x.shape, dtype=np.float32)",
+        "np.tril(np.ones(x.shape, dtype=np.float32))",
+        "np.tril(np.ones(x.shape, dtype=np.float32), -1)",
+        "np.tril(np.ones(x.shape, dtype=np.float32), k=n - 1)",
+        "np.triu(np.ones(x.shape, dtype=np.float32))",
+        "np.triu(np.ones(x.shape, dtype=np.float32), k=2)",
+        "np.triu(np.ones(x.shape), -n)",
+    ],
+)
+@pytest.mark.parametrize("shape", [(8, 8), (5, 9), (9, 4)])
+def test_arrays_of_one_number_and_triangles(migrate, array, shape):
+    text = source("0").replace("np.fromfunction(0, x.shape)", f"{array}, dtype=nl.float32")
+    assert differences(migrate, text, shape) == []
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        "np.tril(np.zeros(x.shape))",
+        "np.tril(np.ones(x.shape[:1]))",
+        "np.ones(x.shape, order='F')",
+        "np.ones(sizes)",
+        "np.full(x.shape, 2.0)",
+    ],
+)
+def test_other_arrays_are_left(array):
+    text = source("0").replace("np.fromfunction(0, x.shape)", f"{array}, dtype=nl.float32")
+    codes = [f.code for f in rewrite(text).findings]
+    assert "NKI026" in codes

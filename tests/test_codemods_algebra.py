@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nki_migrate.codemods.expr import algebra
+from nki_migrate.codemods.syntax.nodes import with_names
 
 NAMES = ("a", "b", "n", "size")
 VALUES = st.fixed_dictionaries({name: st.integers(-9, 40) for name in NAMES})
@@ -165,3 +166,17 @@ def test_a_choice_asks_its_condition_once(one: str, other: str, shown: str) -> N
 )
 def test_add_folds_the_literal_that_a_term_ends_with(terms: tuple[str, ...], written: str) -> None:
     assert algebra.add(*terms) == written
+
+
+@given(EXPRESSIONS, DEFINITIONS)
+def test_names_are_put_into_a_copy(text: str, meant: dict[str, str]) -> None:
+    """What is parsed once is read by all who ask for the text."""
+    shared = algebra.parse(text)
+    before = ast.dump(shared)
+    named = with_names(shared, lambda name: algebra.parse(meant[name]) if name in meant else None)
+    assert ast.dump(shared) == before
+    algebra.normal(text, meant)
+    assert ast.dump(shared) == before == ast.dump(ast.parse(f"({text})", mode="eval").body)
+    read = algebra.names(text)
+    given = (algebra.names(definition) for name, definition in meant.items() if name in read)
+    assert algebra.names(ast.unparse(named)) == (read - meant.keys()).union(*given)

@@ -314,3 +314,29 @@ def test_a_mask_that_is_none_masks_nothing(migrate, before, mask, causal):
 def test_a_mask_of_which_nothing_is_known_is_a_finding(before, mask):
     outcome = rewrite(MAY_BE_NONE.replace("{before}", before).replace("{mask}", mask))
     assert any(f.code == "NKI025" and "it is not known what the mask" in f.message for f in outcome.findings)
+
+
+TWO_VECTORS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, tile, n, m):
+    rows, columns = x.shape
+    out = nl.ndarray((tile, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p, i_f = nl.arange(tile)[:, None], nl.arange(columns)[None, :]
+    j_p = nl.arange(rows)[:, None]
+    part = nl.load(x[i_p, i_f])
+    nl.store(out[i_p, i_f], value=part)
+    nl.store(out[i_p, i_f], value=nl.exp(part), mask=(i_p < n) & (2 + j_p < m) & (i_p < n))
+    return out
+"""
+
+
+@pytest.mark.parametrize(("n", "m"), [(7, 30), (20, 9), (3, 1), (0, 20), (40, 40)])
+def test_two_bounds_of_one_dimension_are_the_smaller_one(migrate, n, m):
+    migration = migrate(TWO_VECTORS, {"x": TensorSpec((20, 9), "float32", "normal"), "tile": 20, "n": n, "m": m})
+    assert (migration.outcome.findings, migration.trouble) == ((), ())
+    assert "i_p_size_2 = min(i_p_size, m - 2)" in migration.outcome.source
+    assert "if i_p_size_2 > 0:" in migration.outcome.source

@@ -24,7 +24,7 @@ def k(x, given):
 TENSORS = {
     "in a list": "pack = [tile, 1.0]\n    v = pack[0]",
     "in a list of lists": "pack = [[tile]]\n    v = pack[0][0]",
-    "in a tuple": "pack = (nl.exp(tile), 1)\n    v = pack[0]",
+    "in a tuple": "pack = (nl.exp(tile), 1)\n    v = pack[rows % 2]",
     "in a dictionary": "pack = {'a': tile}\n    v = pack['a']",
     "by get": "pack = {'a': tile}\n    v = pack.get('a')",
     "appended": "pack = []\n    pack.append(tile)\n    v = pack[-1]",

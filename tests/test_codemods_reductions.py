@@ -65,8 +65,19 @@ def test_a_tensor_that_may_not_be_filled_before_is_filled(migrate, where):
     assert migration.before.outputs == migration.after.outputs
 
 
+@pytest.mark.parametrize(("op", "start"), [("np.max", "-math.inf"), ("np.minimum", "math.inf")])
+@pytest.mark.parametrize("special", ["normal", "zeros"])
+def test_the_largest_and_the_smallest_start_with_an_infinity(migrate, op, start, special):
+    tile = TILE.replace("x.dtype", "nl.float32")
+    source = KERNEL.format(declared=tile, found="total", op=op)
+    migration = migrate(source, {"x": TensorSpec((3, 64, 16), "float32", special)})
+    assert migration.outcome.findings == () and f"value={start})" in migration.outcome.source
+    assert migration.trouble == () and migration.before.outputs == migration.after.outputs
+
+
 def test_a_reduction_that_no_number_starts_is_left_and_said():
-    outcome = rewrite(KERNEL.format(declared=TILE, found="total", op="np.max"))
+    tile = TILE.replace("x.dtype", "nl.int32")
+    outcome = rewrite(KERNEL.format(declared=tile, found="total", op="np.max"))
     assert [finding.message for finding in outcome.findings if finding.code == "NKI022"] == [
         "a reduction into 'total', which is only declared"
     ]

@@ -94,3 +94,20 @@ def test_pinned_tiles_are_filled_where_they_were():
         return run
 
     assert verdict(kernel(True), kernel(False)) is Verdict.DIFFERENT
+
+
+@pytest.mark.parametrize("shapes", [((128, 64), (128, 32)), ((128, 64), (128, 64))], ids=["two sizes", "one size"])
+def test_two_tiles_may_be_filled_in_either_order_before_they_are_used(shapes):
+    def kernel(first: bool, value: float = 0.0) -> Program:
+        def run(b: Bench) -> None:
+            tiles = [b.tile(name, shape=shape) for name, shape in zip(("a", "c"), shapes, strict=True)]
+            for tile in tiles if first else tiles[::-1]:
+                view = _view(tile)
+                isa.commit(b.machine, isa.memset(view.array.shape, value, view.array.dtype), view)
+            for tile in tiles:
+                isa.commit(b.machine, isa.tensor_scalar(_view(tile), "add", 1.0), _view(tile))
+
+        return run
+
+    assert verdict(kernel(True), kernel(False)) is Verdict.EQUAL
+    assert verdict(kernel(True), kernel(False, 1.0)) is Verdict.DIFFERENT

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from nki_migrate.runtime.cases import DtypeSpec, TensorSpec
 from nki_migrate.verdicts import Proof
 from nki_migrate.verify import proved
 
@@ -66,7 +67,7 @@ def test_the_copy_stands_for_its_source(compared, part: str) -> None:  # type: i
     operands = {level.level: level for level in result.levels}["operands"]
     assert operands.verdict.value == "equal"
     (note,) = operands.notes
-    assert note == "1 tensor_copy more after: a broadcast to the shape that a tile has, declared by NKI022"
+    assert note == "1 tensor_copy more after: of a tile that has the shape and type asked for, declared by NKI022"
 
 
 @pytest.mark.parametrize(
@@ -80,3 +81,26 @@ def test_the_copy_stands_for_its_source(compared, part: str) -> None:  # type: i
 def test_any_other_copy_is_a_difference(compared, given: str, changed: dict[str, str]) -> None:  # type: ignore[no-untyped-def]
     (result,) = compared(given, **changed).results
     assert result.verdict.value == "different"
+
+
+WHERE = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, y, dtype):
+    out = nl.ndarray(x.shape, dtype=dtype, buffer=nl.shared_hbm)
+    a = nl.load(x)
+    product = nl.matmul(a, nl.load(y), transpose_x=True)
+    chosen = nl.where(nl.greater(a, 0.0), product, 0.0, dtype=dtype)
+    nl.store(out, value=chosen)
+    return out
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_the_first_choice_in_the_type_that_is_asked_for_is_copied(migrate, dtype: str) -> None:  # type: ignore[no-untyped-def]
+    tensor = TensorSpec((16, 16), "float32", "normal")
+    migration = migrate(WHERE, {"x": tensor, "y": tensor, "dtype": DtypeSpec(dtype)})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

@@ -4,6 +4,7 @@ The functions of ``codemods`` that answer ``bool``, and all of ``analysis``, are
 What a module remembers of its own source (its caches) may be found during any question.
 """
 
+import ast
 import functools
 import importlib
 import inspect
@@ -18,11 +19,13 @@ from module_imports import ROOT
 from nki_migrate import codemods
 from nki_migrate.codemods.analysis.scope import Scope
 from nki_migrate.codemods.project.program import Module
+from nki_migrate.codemods.syntax.node_index import tree_of, trees_kept
 
 CACHES = {"rebound", "seen", "bindings", "object_classes", "interpreted", "unpacking", "_functions", "_concrete"}
 """What is found once, of what does not change."""
 
 ACTS = {
+    "analysis.kill.kill": "forgets what was known by a name that is bound again",
     "lower.alternatives.either_place": "writes a call for each place that an argument may mean; answers whether it did",
     "lower.assign._assign_vectors": "assigns what a call computes from vectors; answers whether it does",
     "lower.comprehensions.expand": "writes a comprehension as a loop; answers whether the statement has one",
@@ -74,6 +77,8 @@ class Watch:
     def __init__(self) -> None:
         self.asked: set[str] = set()
         self.changed: dict[str, set[str]] = {}
+        self.rewritten: set[str] = set()
+        """Goldens of which the tree that all share is another one after the rewrite."""
 
     def around(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -110,7 +115,11 @@ def watch() -> Iterator[Watch]:
                     patched.setattr(module, name, watched[function])
         for source in sorted((ROOT / "golden").glob("*/before.py")):
             if "neuronxcc" in (text := source.read_text(encoding="utf-8")):
-                rewrite(text, Options(unsafe=True))
+                with trees_kept():
+                    shared = tree_of(text)
+                    rewrite(text, Options(unsafe=True))
+                    if ast.dump(shared) != ast.dump(ast.parse(text)):
+                        watch.rewritten.add(source.parent.name)
         yield watch
 
 
@@ -120,6 +129,10 @@ def test_questions_are_asked(watch: Watch) -> None:
 
 def test_a_question_changes_nothing(watch: Watch) -> None:
     assert {name: parts for name, parts in watch.changed.items() if name not in ACTS} == {}
+
+
+def test_a_rewrite_leaves_the_tree_that_others_read(watch: Watch) -> None:
+    assert watch.rewritten == set()
 
 
 def test_what_is_called_an_act_acts(watch: Watch) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from nki_migrate.runtime.cases import Case, DtypeSpec, TensorSpec
+from nki_migrate.suggest_factories import factories, made_elsewhere
 from nki_migrate.suggest_host import host_cases
 
 KERNEL = """
@@ -77,3 +78,37 @@ def test_tuples_lists_types_and_options_are_arguments() -> None:
 )
 def test_what_host_code_does_not_tell_is_no_case(host: str) -> None:
     assert not found(host)
+
+
+FACTORY = """
+def make(rows, columns=8):
+    @nki.jit
+    def kernel(x):
+        return x
+    return rows, kernel
+"""
+
+
+@pytest.mark.parametrize(
+    "launch", ["_, k = make(16, columns=4)\nk(np.zeros((16, 4)))", "k = make(16, 4)[1]\nk[2](np.zeros((16, 4)))"]
+)
+def test_a_launch_of_what_a_function_makes_tells_the_arguments_of_both(launch: str) -> None:
+    tree = ast.parse(FACTORY + launch)
+    factory = factories(tree)["make"]
+    (case,) = host_cases(Path("k.py"), tree, factory.whole, factory)
+    parted = factory.parted(case)
+    assert (parted.kernel, parted.make, list(parted.args)) == ("make", {"rows": 16, "columns": 4}, ["x"])
+    assert parted.grid == ((2,) if "[2]" in launch else ())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        FACTORY.replace("kernel(x)", "kernel(rows)"),
+        FACTORY.replace("return rows, kernel", "print(rows)"),
+        FACTORY.replace("def make(rows", "def make(*rows"),
+    ],
+)
+def test_other_functions_with_a_kernel_have_no_case(source: str) -> None:
+    assert factories(ast.parse(source)) == {}
+    assert list(made_elsewhere(ast.parse(source))) == ["make.kernel"]

@@ -11,6 +11,7 @@ from nki_migrate.runtime.cases import Case, ObjectSpec
 from nki_migrate.suggest_choices import choices
 from nki_migrate.suggest_docstrings import docstrings, documented_kinds, documented_shapes
 from nki_migrate.suggest_expressions import Unknown, evaluated
+from nki_migrate.suggest_factories import factories
 from nki_migrate.suggest_facts import facts_of, holds
 from nki_migrate.suggest_proposals import proposed_cases
 
@@ -123,7 +124,7 @@ def test_a_docstring_gives_shapes_of_expressions_and_points_to_another() -> None
     )
     found = facts_of(tree, kernel).resolved({})
     values = found.values({"B": 2, "S": 128, "H": 60}, {})
-    assert values["out.shape"] == (2, 128, 64) and found.symbols(["hidden", "out"], {}) == ["B", "H", "S"]
+    assert values["out.shape"] == (2, 128, 64) and found.symbols(["hidden", "out"], [], {}) == ["B", "H", "S"]
     assert documented_shapes(["x: it (see below, and there), not a shape"], ["x"]) == {}
 
 
@@ -200,3 +201,34 @@ def test_a_number_that_no_size_depends_on_is_a_small_one(tmp_path: Path) -> None
 def test_what_the_source_says_of_sizes_may_contradict_itself(tmp_path: Path) -> None:
     source = "def k(x, y):\n    a, b, c, d = x.shape\n    assert y.shape == unknown(x)\n    assert a * 3 == a\n"
     assert shapes(proposals(tmp_path, source)[0])["x"] == (2, 2, 2, 2)
+
+
+COMPUTED = '''
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def make(length, block):
+    """A kernel for one length."""
+    PADDED = ((length + block - 1) // block) * block
+    COUNT = PADDED // block
+
+    @nki.jit
+    def kernel(x):
+        """x: (PADDED, 64)"""
+        out = nl.ndarray((PADDED, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        for i in nl.affine_range(COUNT):
+            nl.store(out[i * block : (i + 1) * block, :], nl.load(x[i * block : (i + 1) * block, :]))
+        return out
+
+    return kernel
+'''
+
+
+def test_sizes_that_are_computed_from_numbers_are_no_symbols() -> None:
+    tree = ast.parse(COMPUTED)
+    factory = factories(tree)["make"]
+    first = factory.parted(next(proposed_cases(Path("k.py"), tree, factory.whole)))
+    assert first.make is not None
+    length, block = first.make["length"], first.make["block"]
+    assert first.args["x"].shape == (-(-length // block) * block, 64) and length > block

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING, TypeGuard
 
 from ..syntax.names import dotted
 from ..syntax.node_index import of_kinds, walk
-from ..syntax.nodes import by_parameter, default_values, returned_expression
+from ..syntax.nodes import by_parameter, default_values, returned_expression, with_names
 
 if TYPE_CHECKING:
     from ..project.program import Module
@@ -89,22 +89,13 @@ class _Calls(ast.NodeTransformer):
         known = is_plain and parameters == given.keys() and all(k.arg is not None for k in node.keywords)
         if not known or not _is_arithmetic(written, parameters):
             return None
-        replaced: ast.expr = _Parameters(given).visit(written)
-        return replaced
+        return with_names(written, given.get)
 
     def _function(self, node: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
         """The function of a module that a name means, which nothing else in its file is called."""
         own = self.module.functions.get(node.id) if isinstance(node, ast.Name) else None
         found = (self.module, own) if own is not None else self.module.program.function(self.module, node)
         return found if found is not None and found[1].name not in found[0].bound_again else None
-
-
-class _Parameters(ast.NodeTransformer):
-    def __init__(self, given: Mapping[str, ast.expr]) -> None:
-        self.given = given
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self.given.get(node.id, node)
 
 
 def _is_arithmetic(node: ast.expr, names: Collection[str]) -> bool:

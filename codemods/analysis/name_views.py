@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from ..expr import algebra
-from ..expr.values import DType, Gone, Hbm, Object, Tile, Value
+from ..expr.values import DType, Gone, Hbm, Object, Several, Tile, Value
 from .scope import Scope
 
 
@@ -59,7 +59,15 @@ def parameter_value(name: str, value: Value) -> Value:
         return DType(name, value.optional)
     if isinstance(value, Object):
         return Object(tensors=tuple((f, parameter_value(f"{name}.{f}", t)) for f, t in value.tensors))
+    if isinstance(value, Several):
+        return Several(tuple(_part(f"{name}[{number}]", part) for number, part in enumerate(value.parts)))
     return value
+
+
+def _part(name: str, value: Value) -> Value:
+    """A part of a tuple. What is written to PSUM, and blocks, are followed by names: such a tile is not known."""
+    followed = isinstance(value, Tile) and (value.space != "sbuf" or value.blocks)
+    return Value() if followed else parameter_value(name, value)
 
 
 def own_dims(name: str, dims: tuple[str, ...] | None) -> tuple[str, ...] | None:

@@ -44,6 +44,8 @@ class Scope:
     assigned: Counter[str] = field(default_factory=Counter)
     multiples: list[tuple[str, str]] = field(default_factory=list)
     sizes: dict[str, str] = field(default_factory=dict)
+    size_names: dict[tuple[str, str], str] = field(default_factory=dict)
+    size_depths: dict[str, int] = field(default_factory=dict)
     interpreted: dict[ast.Call, Value | None] = field(default_factory=dict)
     unpacking: dict[ast.Call, list[tuple[Module, ast.FunctionDef, ast.Call]]] = field(default_factory=dict)
     has_loose: bool = False
@@ -52,7 +54,7 @@ class Scope:
     copied: dict[tuple[str, ast.stmt | None], str] = field(default_factory=dict)
     first_matmuls: dict[Declaration, FirstMatmul] = field(default_factory=dict)
     branch: tuple[int, ...] = ()
-    block: list[ast.stmt] = field(default_factory=list)
+    blocks: tuple[list[ast.stmt], ...] = ()
     current: ast.stmt | None = None
     called: dict[ast.expr, tuple[str, Value]] = field(default_factory=dict)
     given: dict[ast.expr, str] = field(default_factory=dict)
@@ -99,6 +101,11 @@ class Scope:
     def draft(self) -> Draft:
         """What the statement under way has changed."""
         return self.module.program.draft
+
+    @property
+    def block(self) -> list[ast.stmt]:
+        """The statements among which the one at hand stands."""
+        return self.blocks[-1]
 
     @property
     def nl(self) -> str:
@@ -213,7 +220,7 @@ class Scope:
 
 
 _OUTLIVES = {
-    *("module", "function", "decorated", "on_device", "outer", "loops", "guards", "block", "branch", "flags"),
+    *("module", "function", "decorated", "on_device", "outer", "loops", "guards", "blocks", "branch", "flags"),
     *("out", "current", "called", "given", "interpreted", "unpacking", "kept", "nested", "captured"),
 }
 """What a statement does not change, what begins anew with each, and what is true whatever becomes of it."""

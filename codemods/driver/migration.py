@@ -13,7 +13,7 @@ from ..ladder.evidence import Source
 from ..ladder.program import Program, program_of
 from ..model import Asserted, Decision, Options, Outcome
 from ..project.vendor_kernels import Homes
-from ..syntax.node_index import tree_of, walk
+from ..syntax.node_index import tree_of, trees_kept, walk
 from . import module
 from .plugins import prepared
 
@@ -26,6 +26,7 @@ def rewrite(source: str, options: Options | None = None, filename: str = "<strin
     return rewrite_together({filename: source}, options)[filename]
 
 
+@trees_kept()
 def rewrite_together(
     sources: Mapping[str, str], options: Options | None = None, homes: Mapping[str, Homes] | None = None
 ) -> dict[str, Outcome]:

@@ -23,7 +23,7 @@ from ..lower import inner_kernels
 from ..lower.assumptions import best_observed, with_assumptions
 from ..model import Options, Outcome
 from ..plan import dead_names, early_assertions, support_imports
-from ..plan.grids.rewriting import Relaunched, relaunched
+from ..plan.grids.rewriting import Relaunched
 from ..plan.keyword_arguments import expand
 from ..plan.same_text import copies_needed
 from ..plan.variable_arguments import name_arguments
@@ -52,10 +52,11 @@ from ..syntax.codes import LANGUAGE
 from ..syntax.mark_text import WORD, without_marks
 from ..syntax.names import canonical
 from ..syntax.names import imports as names_imported
-from ..syntax.node_index import of_kinds, trees_changed, walk
+from ..syntax.node_index import of_kinds, trees_changed, trees_kept, walk
 from ..syntax.nodes import bound_by, lines_of
 from ..syntax.source import Source, is_expanded
 from .backlog import backlog
+from .earlier_rules import texts_of
 from .evaluator import EVALUATOR
 from .functions import walk_function
 
@@ -68,6 +69,7 @@ def rewrite(source: str, options: Options | None = None, filename: str = "<strin
     return rewrite_together({filename: source}, options)[filename]
 
 
+@trees_kept()
 def rewrite_together(
     sources: Mapping[str, str], options: Options | None = None, homes: Mapping[str, Homes] | None = None
 ) -> dict[str, Outcome]:
@@ -78,7 +80,6 @@ def rewrite_together(
     they were looked for in more files than these.
     """
     assert registry.RULES  # importing them registers their handlers
-    trees_changed()
     options = options or Options()
     plain = _rewritten(sources, replace(options, observed=()), homes)
 
@@ -155,13 +156,11 @@ def _rewritten_together(
     trees = {path: source.tree for path, source in read.items()}
     read |= {path: plain[path] for path in imported(trees, lambda path: plain[path].tree, plain)}
     originals = {path: source.text for path, source in read.items()}
-    grids = relaunched(read, options)
-    changed = changed | {path for path, source in read.items() if grids[path].text != source.text}
-    read = {
-        path: source if grids[path].text == source.text else Source(grids[path].text, path)
-        for path, source in read.items()
-    }
-    if options.enabled(LANGUAGE):
+    texts = texts_of(read, options)
+    read, grids = texts.sources, texts.grids
+    changed = changed | {path for path, source in read.items() if source.text != originals[path]}
+    if options.enabled(LANGUAGE) and any(map(_has_open_arguments, read.values())):
+        read = {path: Source(source.text, path, changes=True) for path, source in read.items()}
         program = Program({path: Module(source, options, path, {}) for path, source in read.items()})
         walked = _walked(program)
         name_arguments(program, walked)
@@ -178,9 +177,18 @@ def _rewritten_together(
             for module in modules:
                 grid = grids[module.path]
                 outcome = _outcome(module, originals[module.path], grid.said, module.path in changed)
-                outcomes[module.path] = grid.joined(outcome)
+                outcomes[module.path] = texts.joined(module.path, outcome)
             return outcomes | _left_together(modules, outcomes, originals)
         to_list, resized = {**to_list, **blocked}, resized | to_resize
+
+
+def _has_open_arguments(source: Source) -> bool:
+    """Has a signature or a call of a module ``*args`` or ``**kwargs``?"""
+    return any(
+        (isinstance(node, ast.arguments) and (node.vararg or node.kwarg))
+        or (isinstance(node, ast.keyword) and node.arg is None)
+        for node in of_kinds(source.tree, ast.arguments, ast.keyword)
+    )
 
 
 def _left_together(

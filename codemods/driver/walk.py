@@ -29,6 +29,7 @@ from ..plan.absences import known_absences
 from ..project.draft import Draft
 from ..render.expressions import CALLABLE, beta2_name, render
 from ..render.iteration import element_kinds, index_loop, tile_of, unpack
+from ..render.named_sizes import sizes_behind
 from ..render.path_conditions import recall, remember
 from ..render.sizes import asserted_sizes
 from ..render.truths import truth_text
@@ -52,12 +53,12 @@ from ..syntax.source import written
 
 
 def walk_block(scope: Scope, body: list[ast.stmt]) -> None:
-    sizes, outer = dict(scope.sizes), scope.block
+    sizes, outer = dict(scope.sizes), scope.blocks
     scope.draft.keep()
+    scope.blocks = (*outer, body)
     for statement in body:
-        scope.block = body
         walk_statement(scope, statement)
-    scope.sizes, scope.block = sizes, outer
+    scope.sizes, scope.blocks = sizes_behind(scope, sizes), outer
 
 
 def walk_statement(scope: Scope, statement: ast.stmt) -> None:

@@ -124,7 +124,7 @@ class _Rebuild:
             if lifted and not new:
                 kept = kept.with_changes(leading_lines=two_blank_lines(leading))
             elif new:
-                apart = self._is_asserted_before(statements)
+                apart = self._is_told_before(statements)
                 leading, own = split_comments(leading) if apart else (leading, [])
                 kept = kept.with_changes(leading_lines=own)
             elif orphans:
@@ -138,9 +138,10 @@ class _Rebuild:
         new[0] = new[0].with_changes(leading_lines=leading) if leading else new[0]
         return [*lifted, *new], []
 
-    def _is_asserted_before(self, statements: list[ast.stmt]) -> bool:
-        """Is all that stands in front of some statements what the output asserts? Their comments are not about that."""
-        return all(WRITTEN_FOR in new.text for old in statements for new in self.edits.before.get(old, []))
+    def _is_told_before(self, statements: list[ast.stmt]) -> bool:
+        """Are there assertions and sizes of the output in front of statements? Their comments are not about that."""
+        before = [new for old in statements for new in self.edits.before.get(old, [])]
+        return all(new.ahead or WRITTEN_FOR in new.text for new in before)
 
     def _around(self, statements: list[ast.stmt], items: dict[ast.stmt, list[New]], place: Place) -> list[Statement]:
         found = ((item, self.statements(item, old, place)) for old in statements for item in items.get(old, []))

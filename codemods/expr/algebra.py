@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from ..syntax.node_index import walk
+from ..syntax.nodes import with_names
 
 Definitions = Mapping[str, str]
 Monomial = tuple[str, ...]
@@ -72,18 +73,11 @@ def _atom(node: ast.expr, definitions: Definitions, depth: int) -> str:
     text = ast.unparse(node)
     if isinstance(node, ast.Name | ast.Constant) or depth >= _MAX_DEPTH or names(text).isdisjoint(definitions):
         return text
-    return ast.unparse(_Expand(definitions, depth).visit(ast.parse(text, mode="eval").body))
 
+    def defined(name: str) -> ast.expr | None:
+        return parse(show(normal(name, definitions, depth + 1))) if name in definitions else None
 
-class _Expand(ast.NodeTransformer):
-    """Names become what they are defined to be."""
-
-    def __init__(self, definitions: Definitions, depth: int) -> None:
-        self.definitions, self.depth = definitions, depth
-
-    def visit_Name(self, name: ast.Name) -> ast.AST:
-        known = name.id in self.definitions
-        return parse(show(normal(name.id, self.definitions, self.depth + 1))) if known else name
+    return ast.unparse(with_names(parse(text), defined))
 
 
 def show(polynomial: Polynomial) -> str:

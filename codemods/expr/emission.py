@@ -14,8 +14,8 @@ class New:
     """One new statement: its text (4 spaces an indent level), and the condition under which it runs.
 
     ``as_is`` says that its text is as long as it is, ``keeps`` the name whose value it saves before a loop, or gives
-    back at the start of an iteration, ``moved`` the statement that it is, in another place. ``apart``: an empty line
-    stands above it.
+    back at the start of an iteration, ``moved`` the statement that it is, in another place, ``ahead`` that it stands
+    above the comments of the statement that it is written before. ``apart``: an empty line stands above it.
     """
 
     text: str
@@ -23,6 +23,7 @@ class New:
     as_is: bool = False
     keeps: str = ""
     moved: ast.stmt | None = None
+    ahead: bool = False
     apart: bool = False
 
 

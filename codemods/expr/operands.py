@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from . import algebra
@@ -59,6 +59,7 @@ class Operand:
     ``rows_at`` is the (rows, 1) tile that names the rows of a dynamic access, ``joined`` says that they are those of
     several tensors in one: a row that is out of bounds may be one of another. ``loose`` accesses have fewer dimensions
     in Beta 1 where sizes are 1. ``first`` is where a ``pattern`` starts in the first dimension, a part of ``offset``.
+    ``reads`` is the name of the first tensor that a call reads which stands in its place.
     """
 
     base: str
@@ -79,6 +80,7 @@ class Operand:
     origin: Operand | None = None
     prefix: tuple[str, ...] = ()
     loose: bool = False
+    reads: str = field(default="", compare=False)
 
     @property
     def like(self) -> str:

@@ -285,7 +285,7 @@ class Constant(Value):
 
 @dataclass(frozen=True)
 class Several(Value):
-    """A tuple that a function returns."""
+    """A tuple: of a function that returns one, or of tensors."""
 
     parts: tuple[Value, ...]
 
@@ -409,6 +409,7 @@ _TEXTS: dict[type[Value], Callable[[Any], tuple[str, ...]]] = {
     Index: _index_texts,
     Grid: lambda value: tuple(text for component in value.components for text in texts(component)),
     Mask: _mask_texts,
+    Several: lambda value: tuple(text for part in value.parts for text in texts(part)),
     Object: lambda value: tuple(text for _, tensor in value.tensors for text in texts(tensor)),
     Allocator: _allocator_texts,
     Numbers: lambda value: (value.size,),

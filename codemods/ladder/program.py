@@ -12,7 +12,7 @@ from ..project.kernel_code import Evidence, KernelCode, kernel_code
 from ..project.links import Link, each_link, links
 from ..syntax.node_index import of_kinds
 from .names import NAMING
-from .rung import Rung
+from .rung import Inside, Rung
 
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -23,8 +23,7 @@ class Program:
 
     rungs: Mapping[str, Rung]
     _links: dict[str, dict[str, Link]] = field(default_factory=dict)
-    _asked: dict[tuple[str, tuple[type[ast.AST], ...]], tuple[ast.AST, ...]] = field(default_factory=dict)
-    _inside: dict[ast.AST, bool] = field(default_factory=dict)
+    _kernel_functions: dict[Rung, Inside] = field(default_factory=dict)
     _together: dict[ast.FunctionDef, tuple[tuple[str, ast.FunctionDef], ...]] = field(default_factory=dict)
 
     @cached_property
@@ -45,21 +44,17 @@ class Program:
 
     def in_kernel_code(self, rung: Rung, node: ast.AST) -> bool:
         """Does a node stand in kernel code: in the body, or in the signature of such a function?"""
-        function = node if isinstance(node, ast.FunctionDef) else rung.function(node)
-        if function is None:
-            return False
-        if function not in self._inside:
-            outer = rung.function(function)
-            inside = outer is not None and self.in_kernel_code(rung, outer)
-            self._inside[function] = inside or function in self.kernel_code
-        return self._inside[function]
+        return self._inside(rung).has(node)
 
     def nodes_in_kernel_code(self, path: str, kinds: tuple[type[ast.AST], ...]) -> tuple[ast.AST, ...]:
         """The nodes of these types that stand in the kernel code of a file, outer ones first."""
-        if (path, kinds) not in self._asked:
-            rung = self.rungs[path]
-            self._asked[path, kinds] = tuple(n for n in rung.of_kinds(kinds) if self.in_kernel_code(rung, n))
-        return self._asked[path, kinds]
+        return self._inside(self.rungs[path]).nodes(kinds)
+
+    def _inside(self, rung: Rung) -> Inside:
+        if rung not in self._kernel_functions:
+            functions = (f for f in of_kinds(rung.tree, ast.FunctionDef) if f in self.kernel_code)
+            self._kernel_functions[rung] = rung.inside(frozenset(functions))
+        return self._kernel_functions[rung]
 
     def meant(self, path: str, node: ast.expr) -> tuple[str, Definition] | None:
         """The function or class of these files that a name, or ``module.name``, means, and its file."""

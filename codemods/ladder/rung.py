@@ -26,6 +26,13 @@ class Rung(Sheet):
         self._qualified: dict[ast.AST, str] = {}
         self._kinds: dict[tuple[type[ast.AST], ...], tuple[ast.AST, ...]] = {}
         self._texts: dict[ast.Call, CallText | None] = {}
+        self._inside: dict[frozenset[ast.FunctionDef], Inside] = {}
+
+    def inside(self, kernel_code: frozenset[ast.FunctionDef]) -> Inside:
+        """What stands in the functions of the file that are kernel code."""
+        if kernel_code not in self._inside:
+            self._inside[kernel_code] = Inside(self, kernel_code)
+        return self._inside[kernel_code]
 
     def of_kinds(self, kinds: tuple[type[ast.AST], ...]) -> tuple[ast.AST, ...]:
         """The nodes of these types, outer ones first, in the order of the text."""
@@ -168,3 +175,29 @@ class Rung(Sheet):
         blocks = {id(names): names for names in self.names.values()}.values()
         paths = {path for names in blocks for found in names.bound.values() for path in found}
         return paths | {module for names in blocks for module, _ in names.stars}
+
+
+class Inside:
+    """The nodes of a file that stand in its functions ``kernel_code``: in the body, or in the signature of one."""
+
+    def __init__(self, rung: Rung, kernel_code: frozenset[ast.FunctionDef]) -> None:
+        self._rung, self._kernel_code = rung, kernel_code
+        self._functions: dict[ast.AST, bool] = {}
+        self._nodes: dict[tuple[type[ast.AST], ...], tuple[ast.AST, ...]] = {}
+
+    def has(self, node: ast.AST) -> bool:
+        function = node if isinstance(node, ast.FunctionDef) else self._rung.function(node)
+        if function is None:
+            return False
+        if function not in self._functions:
+            outer = self._rung.function(function)
+            inside = outer is not None and self.has(outer)
+            self._functions[function] = inside or function in self._kernel_code
+        return self._functions[function]
+
+    def nodes(self, kinds: tuple[type[ast.AST], ...]) -> tuple[ast.AST, ...]:
+        """The nodes of these types, outer ones first."""
+        if kinds not in self._nodes:
+            found = self._rung.of_kinds(kinds) if self._kernel_code else ()
+            self._nodes[kinds] = tuple(node for node in found if self.has(node))
+        return self._nodes[kinds]

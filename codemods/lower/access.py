@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.scope import is_tile
+from ..analysis.tuple_parts import part_of
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Item, Operand
@@ -75,6 +76,9 @@ def operand(scope: Scope, node: ast.expr) -> Operand | None:
         return _field(scope, node)
     if not isinstance(node, ast.Subscript):
         return None
+    part = part_of(scope, node)
+    if part is not None:
+        return of_name(scope, part[0], part[1]) if isinstance(part[1], Hbm | Tile) else None
     elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     elements = components_of(scope, [_named_slice(scope, element) for element in elements])
     found = _reinterpreted_block(scope, node, elements)

@@ -60,17 +60,28 @@ def affine_constant(scope: Scope, name: str, array: ast.Call, dtype: ast.expr | 
     if not (left.steps or right.steps):
         raise Refuse(array, CODE, "np.fromfunction that compares no index gives one number", HELP)
     _check_range(scope, array, given.get("dtype"), (left, right), dict(zip(indices, sizes.all, strict=True)))
-    if scope.direct:
-        raise Refuse(array, CODE, "a constant that needs tiles, in a kernel that places its tiles itself", HELP)
-    scope.apply(CODE, array)
     steps = [algebra.subtract(left.steps.get(i, "0"), right.steps.get(i, "0")) for i in indices]
     offset = algebra.subtract(left.offset, right.offset)
     text = dtype_text(scope, stored if dtype is None else dtype)
-    operator = f"{scope.nl}.{OPERATORS[type(test.ops[0])]}"
-    shape = tuple_text(sizes.all)
-    function = affine_constant_function(scope)
-    scope.emit(f"{name} = {function}({shape}, [{', '.join(steps)}], {offset}, {operator}, {text})")
+    emit_constant(scope, array, name, sizes.all, (steps, offset, OPERATORS[type(test.ops[0])]), text)
     return Hbm(sizes.all, text)
+
+
+def emit_constant(
+    scope: Scope,
+    array: ast.Call,
+    name: str,
+    sizes: tuple[str, ...],
+    comparison: tuple[list[str], str, str],
+    dtype: str,
+) -> None:
+    """``name`` is a tensor of ones where steps times indices, plus an offset, compare to zero by an operator."""
+    if scope.direct:
+        raise Refuse(array, CODE, "a constant that needs tiles, in a kernel that places its tiles itself", HELP)
+    scope.apply(CODE, array)
+    steps, offset, operator = comparison
+    function, shape = affine_constant_function(scope), tuple_text(sizes)
+    scope.emit(f"{name} = {function}({shape}, [{', '.join(steps)}], {offset}, {scope.nl}.{operator}, {dtype})")
 
 
 def _comparison(

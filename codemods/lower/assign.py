@@ -51,7 +51,7 @@ from ..syntax.codes import UNSUPPORTED
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_filled, returns_masked
 from .access import operand
-from .calls import call_statement, call_value, constructed, module_function, named, parts_of
+from .calls import call_statement, call_value, constructed, module_function, named, parts_of, tuple_value
 from .computations import is_computation
 from .compute import bind, write
 from .declare import allocator_value, buffer_value, creation, declare, is_bound_again
@@ -150,7 +150,7 @@ def _to_known(scope: Scope, name: str, value: ast.expr) -> None:
         if only_computes(scope, value):
             define(scope, name, text)
         return
-    either = either_tensor(scope, value) if isinstance(value, ast.IfExp) else None
+    either = either_tensor(scope, value) if isinstance(value, ast.IfExp) else tuple_value(scope, value)
     if either is not None:
         scope.emit(f"{name} = {either[0]}")
         _set(scope, name, named(either[1], name))
@@ -475,7 +475,8 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
         if isinstance(target, ast.Name):
             _set(scope, target.id, Python())
         return
-    if _is_matmul(scope, statement.value):
+    in_sbuf = destination.space == "sbuf" and not destination.perhaps_psum
+    if _is_matmul(scope, statement.value) and not in_sbuf:
         if destination.space != "psum" or not isinstance(statement.op, ast.Add):
             raise Refuse(
                 statement,

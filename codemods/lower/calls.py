@@ -11,6 +11,7 @@ from ..analysis.maybe_tensors import is_container, may_be_no_number
 from ..analysis.name_views import described, parameter_value
 from ..analysis.part_arguments import access_of, handed_on
 from ..analysis.scope import Scope
+from ..analysis.tuple_parts import part_of
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.tables import operator_token, refusal_note
@@ -265,6 +266,9 @@ def _argument(scope: Scope, function: Function, parameter: str, keyword: str | N
     if is_index(function.node, parameter) and may_be_slice(scope, node):
         what = f"it is not known what '{ast.unparse(node)}' is, with which '{function.name}' indexes"
         raise Refuse(node, codes.INDEX_VECTORS, what, "pass a number")
+    made = tuple_value(scope, node)
+    if made is not None:
+        return _Argument(parameter, keyword, None, *made)
     known = Value() if _is_field(scope, node) else _python_argument(scope, node)
     home = function.home or scope.module
     text = operator_argument(scope, home, function.node, parameter, node) or render(scope, node)
@@ -333,10 +337,10 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
     if isinstance(node, ast.Tuple):
         parts = [returned_value(scope, element) for element in node.elts]
         inner = ", ".join(text for text, _ in parts) + ("," if len(parts) == 1 else "")
-        parenthesized = scope.source.segment(node).startswith("(")
+        parenthesized = _in_brackets(scope.source.segment(node))
         return (f"({inner})" if parenthesized else inner), Several(tuple(value for _, value in parts))
     if isinstance(node, ast.Call) and module_function(scope, node) is not None:
-        return call_value(scope, node)
+        return scope.called.get(node) or call_value(scope, node)
     if isinstance(node, ast.IfExp):
         either = either_tensor(scope, node)
         if either is not None:
@@ -346,8 +350,30 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         if tensor.items is not None or tensor.pattern is not None:
             raise Refuse(node, codes.INDEX_VECTORS, "a part of a tensor is returned", "return the tensor")
         return tensor.text(()), tensor.value
-    value = _python_argument(scope, node)
-    return render(scope, node), value
+    made = tuple_value(scope, node)
+    return made if made is not None else (render(scope, node), _python_argument(scope, node))
+
+
+def _in_brackets(text: str) -> bool:
+    """Does a tuple stand in brackets of its own: ``(a, b)``, not ``(a, b), c``?"""
+    try:
+        return text.startswith("(") and isinstance(ast.parse(text[1:-1], mode="eval").body, ast.Tuple)
+    except SyntaxError:
+        return False
+
+
+def tuple_value(scope: Scope, node: ast.expr) -> tuple[str, Value] | None:
+    """A tuple that holds tensors, as text and as a kind: under a name, made, or given by a call."""
+    if isinstance(node, ast.Tuple):
+        plain = not any(isinstance(e, ast.Starred) for e in node.elts) and listed_tensors(scope, node) is None
+        return returned_value(scope, node) if plain and any(_holds_tensor(scope, e) for e in node.elts) else None
+    found = scope.called.get(node) if isinstance(node, ast.Call) else part_of(scope, node)
+    return found if found is not None and isinstance(found[1], Several) else None
+
+
+def _holds_tensor(scope: Scope, node: ast.expr) -> bool:
+    """Is an element of a tuple a tensor, or a tuple that holds one?"""
+    return operand(scope, node) is not None or is_computation(scope, node) or tuple_value(scope, node) is not None
 
 
 def list_both(scope: Scope, a: Value | None, b: Value | None) -> None:
@@ -376,6 +402,8 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
         _dma_copy(scope, node)
     elif name == "nl.random_seed":
         _random_seed(scope, node)
+    elif name == "nl.device_print":
+        _device_print(scope, node)
     elif name in COMMANDS:
         code, order, handler = COMMANDS[name]
         scope.apply(code, node)
@@ -397,6 +425,18 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
 
 def _random_seed(scope: Scope, node: ast.Call) -> None:
     random_seed(scope, node)
+
+
+def _device_print(scope: Scope, node: ast.Call) -> None:
+    """``nl.device_print(prefix, x)`` of all of a part of a tensor."""
+    call = bound_call(scope, node, "nl.device_print")
+    if call.has("mask"):
+        raise Refuse(node, UNSUPPORTED, "nl.device_print with a mask", "print the part that the mask leaves")
+    tensor = call.tensor("x")
+    if tensor.space == "hbm":
+        raise Refuse(node, UNSUPPORTED, "nl.device_print of a tensor in HBM", "load it, and print the tile")
+    scope.apply(codes.NL_COMPUTE, node)
+    scope.emit(f"{scope.nl}.device_print({render(scope, call.arguments['prefix'])}, {tensor.text(())})")
 
 
 def _store(scope: Scope, node: ast.Call) -> None:

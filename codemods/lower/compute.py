@@ -6,7 +6,6 @@ Source: NKI migration guide, "All ISA functions require a destination parameter"
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass, field, replace
 
 from ..analysis.instructions import HANDLERS, KEEPERS, Instruction, has_again
@@ -42,8 +41,6 @@ from .fillings import as_large_as
 from .tile_names import result_name
 
 DESTINATION = codes.ISA_DESTINATION
-_NAMED = re.compile(r"[\w.]*\((\w+)")
-"""A call whose first argument begins with a name."""
 
 
 @dataclass
@@ -147,8 +144,7 @@ def temporary(scope: Scope, node: ast.expr) -> Operand:
 
 def _named(scope: Scope, node: ast.expr, stays: Operand) -> Operand:
     """The tile of a nested call that stays, under a name."""
-    of = _NAMED.match(stays.text(()))
-    first: list[tuple[str, Operand | str]] = [("src", of_name(scope, of.group(1), stays.value))] if of else []
+    first: list[tuple[str, Operand | str]] = [("src", of_name(scope, stays.reads, stays.value))] if stays.reads else []
     name = scope.fresh(result_name(scope, Instruction("", first, stays.dims, stays.dtype), node))
     scope.env[name] = tile = bind_kept(scope, node, stays, name)
     return of_name(scope, name, tile)

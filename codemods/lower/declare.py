@@ -167,7 +167,7 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
     space = buffer if isinstance(buffer, str) else buffer.space
     fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
     if function in UNWRITTEN:
-        fill = start_of_reductions(scope, name)
+        fill = start_of_reductions(scope, name, dtype)
     like = function in _LIKE or (function == "nl.ndarray" and bool(_ranks(scope, given["shape"])))
     if like and isinstance(buffer, str) and _has_unknown_rank(scope, given["shape"]):
         return _like(scope, name, node, given["shape"], dtype, space, fill)

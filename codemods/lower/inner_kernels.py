@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..expr.emission import Refuse
+from ..plan.factories.rewriting import concerns, refusal
 from ..plan.grids.questions import is_asking
 from ..rules import decorators
-from ..rules.nested_functions import bound_names
 from ..syntax.codes import NESTED_FUNCTIONS as NESTED
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import walk
 
 if TYPE_CHECKING:
     from ..project.program import Module
@@ -54,11 +54,8 @@ def _check(module: Module, around: Around, kernel: ast.FunctionDef, static: bool
     code = NESTED if any(isinstance(outer, ast.FunctionDef) for outer in around) else decorators.CODE
     place = f"'{kernel.name}' is a kernel in '{around[-1].name}', and"
     help = "make it a function of the module"
-    used = _names_around(around, kernel)
-    if used:
-        names = ", ".join(used)
-        message = f"{place} uses names of it, which Beta 2 does not find: {names}"
-        raise Refuse(kernel, code, message, f"{help}, and pass it these as arguments; then migrate it")
+    if concerns(module, around, kernel):
+        raise refusal(module, around, kernel)
     others = kernel.decorator_list[1:] if static else kernel.decorator_list
     if not module.is_launchable(kernel) or any(module.decorator(d) not in _LAUNCHING for d in others):
         raise Refuse(kernel, code, f"{place} has other decorators than nki.jit", help)
@@ -78,31 +75,3 @@ def _check_method(cls: ast.ClassDef, kernel: ast.FunctionDef, place: str, help: 
     first = [a.arg for a in [*kernel.args.posonlyargs, *kernel.args.args]][:1]
     if first in (["self"], ["cls"]):
         raise Refuse(kernel, decorators.CODE, f"{place} gets {first[0]}", help)
-
-
-def _names_around(around: Around, kernel: ast.FunctionDef) -> list[str]:
-    """Names that the functions around a kernel bind, and that the kernel reads, in the order of the source."""
-    outer = {name for f in around if isinstance(f, ast.FunctionDef) for name in _bound_in(f, kernel)}
-    own = bound_names(kernel)
-    read = (n.id for s in kernel.body for n in of_kinds(s, ast.Name))
-    defaults = (n.id for d in _defaults(kernel) for n in of_kinds(d, ast.Name))
-    return list(dict.fromkeys([*(n for n in read if n in outer - own), *(n for n in defaults if n in outer)]))
-
-
-def _defaults(kernel: ast.FunctionDef) -> list[ast.expr]:
-    return [d for d in [*kernel.args.defaults, *kernel.args.kw_defaults] if d is not None]
-
-
-def _bound_in(function: ast.FunctionDef, kernel: ast.FunctionDef) -> set[str]:
-    """Names of a function around a kernel, with its imports."""
-    imported = {
-        alias.asname or alias.name.partition(".")[0]
-        for node in of_kinds(function, ast.Import, ast.ImportFrom)
-        for alias in node.names
-    }
-    arguments = {a.arg for a in (function.args.vararg, function.args.kwarg) if a is not None}
-    inside = set(walk(kernel))
-    stored = {n.id for n in of_kinds(function, ast.Name) if isinstance(n.ctx, ast.Store) and n not in inside}
-    defined = {n.name for n in of_kinds(function, ast.FunctionDef, ast.ClassDef) if n not in inside}
-    parameters = {a.arg for a in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]}
-    return (imported | arguments | stored | defined | parameters) | {kernel.name}

@@ -56,7 +56,8 @@ def _stays(
     if call.has("dtype"):
         texts["dtype"] = call.dtype() or ""
     made = of_name(call.scope, spelled(call, texts), Tile("sbuf", dims, call.dtype() or dtype))
-    return replace(made, shape=like)
+    first = next((view.reads or view.base for _, view in views if isinstance(view, Operand)), "")
+    return replace(made, shape=like, reads=first)
 
 
 def is_plain(view: Operand) -> bool:

@@ -23,6 +23,9 @@ from .elementwise import combined
 
 _NEUTRAL = {"add": "-0.0", "multiply": "1.0"}
 """Operator -> what changes no operand: ``0.0 + -0.0`` is not ``-0.0``, but ``-0.0 + x`` is ``x``."""
+_LIMITS = {"maximum": "-", "minimum": ""}
+"""Operator -> the sign of the infinity that changes no operand of a type that has one."""
+_WITH_INFINITY = ("float32", "bfloat16", "float16")
 UNWRITTEN = ("nl.ndarray", "nl.empty_like")
 """What declares a tensor and leaves it as it is."""
 
@@ -41,12 +44,19 @@ def reduced(scope: Scope, node: ast.Call, destination: Operand) -> None:
         place(scope, node, instruction, destination)
 
 
-def start_of_reductions(scope: Scope, name: str) -> str | None:
-    """What fills the tensor ``name``, which is only declared; ``None`` where nothing is reduced into it."""
+def start_of_reductions(scope: Scope, name: str, dtype: str) -> str | None:
+    """What fills the tensor ``name`` of a type, which is only declared; ``None`` where nothing is reduced into it."""
     operators = {_operator(scope, value) for _, target, value in _reductions(scope) if _base_name(target) == name}
     if len(operators) != 1 or _is_written_first(scope, name):
         return None
-    return _NEUTRAL.get(operators.pop() or "")
+    return _neutral(scope, operators.pop() or "", dtype)
+
+
+def _neutral(scope: Scope, operator: str, dtype: str) -> str | None:
+    """The number that changes no operand; ``None`` where the type is not known to have it."""
+    if operator in _LIMITS and dtype.rpartition(".")[2] in _WITH_INFINITY:
+        return f"{_LIMITS[operator]}{scope.module.package('math', 'math')}.inf"
+    return _NEUTRAL.get(operator)
 
 
 def _check_start(scope: Scope, node: ast.Call, destination: Operand, operator: str) -> None:
@@ -61,7 +71,10 @@ def _check_start(scope: Scope, node: ast.Call, destination: Operand, operator: s
     if declaration is None or not isinstance(made, ast.Call) or scope.qualified(made.func) not in UNWRITTEN:
         return
     name = declaration.name
-    if not _is_written_first(scope, name) and start_of_reductions(scope, name) != _NEUTRAL.get(operator, ""):
+    start = start_of_reductions(scope, name, destination.dtype or "")
+    if not _is_written_first(scope, name) and (
+        start is None or start != _neutral(scope, operator, destination.dtype or "")
+    ):
         message = f"a reduction into '{name}', which is only declared"
         raise Refuse(node, CODE, message, "fill it with what changes no operand, where it is declared")
 

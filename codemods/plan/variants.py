@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..analysis.part_arguments import kinds
 from ..expr.emission import Refuse
-from ..expr.values import Absent, DType, Flag, Hbm, Object, Parameters, Python, Tile, Value
+from ..expr.values import Absent, DType, Flag, Hbm, Object, Parameters, Python, Several, Tile, Value
 from ..syntax.codes import NESTED_FUNCTIONS as CODE
 from ..syntax.names import dotted
 from ..syntax.node_index import walk
@@ -95,6 +95,9 @@ def _alike(function: ast.FunctionDef, name: str, a: Value | None, b: Value | Non
         return type(a) is type(b) and placed and _structure(a, b) == _structure(b, a)
     if isinstance(a, Object) or isinstance(b, Object):
         return _same_tensors(function, a, b)
+    if isinstance(a, Several) and isinstance(b, Several):
+        pairs = zip(a.parts, b.parts, strict=False)
+        return len(a.parts) == len(b.parts) and all(_alike(function, name, x, y) for x, y in pairs)
     if isinstance(a, Absent) or isinstance(b, Absent):
         given = b if isinstance(a, Absent) else a
         return not isinstance(given, Hbm | Tile) or reads_guarded(function, name)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from nki_migrate.runtime.spec import beta1
 
@@ -106,15 +107,26 @@ class KernelCode:
 @indexed_together
 def kernel_code(trees: Mapping[str, ast.Module], naming: Naming = BETA1) -> KernelCode:
     """The kernel code of the modules ``trees``, by path, that import from each other."""
-    files = {path: _File(path, trees[path], links(bound), naming) for path, bound in links_between(trees).items()}
+    files = _files(trees, naming)
     found = _shown_by_themselves(files)
     classes = {
         c for file in files.values() for c in file.classes if any(f in found for f in _functions_in(c)) or file.holds(c)
     }
     homes = _homes(files)
     _add_called(files, homes, found, classes)
-    speaking = (node for node in found if homes[node].speaks(node))
-    return KernelCode(found, frozenset(speaking), frozenset(classes))
+    speaking = frozenset(node for node in found if homes[node].speaks(node))
+    return KernelCode(found, speaking, frozenset(classes))
+
+
+def _files(trees: Mapping[str, ast.Module], naming: Naming) -> dict[str, _File]:
+    bound = links_between(trees)
+    return {path: _file(tree, path, tuple(links(bound[path]).items()), naming) for path, tree in trees.items()}
+
+
+@indexed
+def _file(tree: ast.Module, path: str, linked: tuple[tuple[str, Link], ...], naming: Naming) -> _File:
+    """A file among others, read once for as long as it and its links are what they are."""
+    return _File(path, tree, dict(linked), naming)
 
 
 def _homes(files: Mapping[str, _File]) -> dict[Definition, _File]:
@@ -129,16 +141,14 @@ def _shown_by_themselves(files: Mapping[str, _File]) -> dict[ast.FunctionDef, Ev
     """The functions that are decorated, launched or traced."""
     launched: dict[ast.FunctionDef, Evidence] = {}
     for file in files.values():
-        for name, evidence in file.launched():
+        for name, evidence in file.launched:
             function = _meant(files, file, name)
             if isinstance(function, ast.FunctionDef):
                 launched.setdefault(function, evidence)
     found = dict(launched)
     for file in files.values():
         for function in of_kinds(file.tree, ast.FunctionDef):
-            own = file.decorated(function) or launched.get(function)
-            if own is None and function in file.whole:
-                own = file.traced(function)
+            own = file.decorated(function) or launched.get(function) or file.traced_functions.get(function)
             if own is not None:
                 found[function] = own
     return found
@@ -173,7 +183,7 @@ def reach(
 
     Kernels are what is decorated or launched. Each definition comes with the path of its file.
     """
-    files = {path: _File(path, trees[path], links(bound), naming) for path, bound in links_between(trees).items()}
+    files = _files(trees, naming)
     homes = _homes(files)
     shown = _shown_by_themselves(files)
     kernels = [function for function, evidence in shown.items() if evidence.kind != "traced"]
@@ -259,7 +269,24 @@ class _File:
                 self.imports[item.name] = item
         self.aliases = self._aliases(tree.body)
         self._bound: dict[Definition, Mapping[str, str | None]] = {}
-        self.handed = {name.id for name, _ in self.launched() if isinstance(name, ast.Name)}
+        self._named: dict[Definition, tuple[ast.expr, ...]] = {}
+        self._speaking: dict[ast.FunctionDef, bool] = {}
+
+    @cached_property
+    def handed(self) -> set[str]:
+        """The names of the functions that are launched here."""
+        return {name.id for name, _ in self.launched if isinstance(name, ast.Name)}
+
+    @cached_property
+    def launched(self) -> tuple[tuple[ast.expr, Evidence], ...]:
+        """What is given to a harness, or to a caller of the frameworks."""
+        return tuple(self._launched())
+
+    @cached_property
+    def traced_functions(self) -> dict[ast.FunctionDef, Evidence]:
+        """The functions and methods of the module that do what only traced code can."""
+        found = ((function, self.traced(function)) for function in self.whole)
+        return {function: evidence for function, evidence in found if evidence is not None}
 
     def _aliases(self, statements: list[ast.stmt]) -> dict[str, str]:
         """Names for functions of NKI: ``load = nl.load``."""
@@ -291,10 +318,10 @@ class _File:
                 return self._evidence("decorated", decorator)
         return None
 
-    def launched(self) -> Iterator[tuple[ast.expr, Evidence]]:
+    def _launched(self) -> Iterator[tuple[ast.expr, Evidence]]:
         """What is given to a harness, ``nki.benchmark(warmup=5)(kernel)``, or to a caller of the frameworks."""
-        for call in walk(self.tree):
-            if not isinstance(call, ast.Call) or not call.args:
+        for call in of_kinds(self.tree, ast.Call):
+            if not call.args:
                 continue
             harness = call.func.func if isinstance(call.func, ast.Call) and not call.func.args else call.func
             name = self._imported(harness)
@@ -330,6 +357,11 @@ class _File:
 
     def speaks(self, function: ast.FunctionDef) -> bool:
         """Does a function name anything of the language, its instructions or its compiler but a data type?"""
+        if function not in self._speaking:
+            self._speaking[function] = self._speaks(function)
+        return self._speaking[function]
+
+    def _speaks(self, function: ast.FunctionDef) -> bool:
         local = self._bound_in(function)
         names = [self._name(n, local) for n in of_kinds(function, ast.Name, ast.Attribute)]
         return any(name.startswith(("nl.", "nisa.", "ncc.")) and not _is_dtype(name) for name in names)
@@ -352,8 +384,19 @@ class _File:
             known |= {argument.arg: self._imported(default) for argument, default in defaults}
         return {name: known.get(name) for name in stored - inside}
 
-    def names_in(self, function: Definition) -> Iterator[ast.expr]:
-        """Names that a function reads and does not bind, as functions or classes of a module; in annotations, too."""
+    def names_in(self, function: Definition) -> tuple[ast.expr, ...]:
+        """Names in a function of what a module defines, in this file or another; in annotations, too."""
+        if function not in self._named:
+            self._named[function] = tuple(n for n in self._read_in(function) if self._may_mean(n))
+        return self._named[function]
+
+    def _may_mean(self, node: ast.expr) -> bool:
+        """Is the first name of a chain defined here, or imported from another file?"""
+        chain = dotted(node)
+        return chain is not None and (chain[0] in self.definitions or chain[0] in self.links)
+
+    def _read_in(self, function: Definition) -> Iterator[ast.expr]:
+        """Names that a function reads and does not bind, as functions or classes of a module."""
         local = self._bound_in(function)
         for node in walk(function):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():

@@ -10,8 +10,9 @@ import ast
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from ..syntax.node_index import indexed_together, walk
+from ..syntax.node_index import indexed, indexed_together, of_kinds
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,13 @@ class Link:
 @indexed_together
 def links_between(trees: Mapping[str, ast.Module]) -> dict[str, list[tuple[str, Link]]]:
     """What the imports of each of some files bind to things of the others: local names and links, in their order."""
-    return {path: list(each_link(tree, path, trees.keys())) for path, tree in trees.items()}
+    known = frozenset(trees)
+    return {path: _links_of(tree, path, known) for path, tree in trees.items()}
+
+
+@indexed
+def _links_of(tree: ast.Module, path: str, known: frozenset[str]) -> list[tuple[str, Link]]:
+    return list(each_link(tree, path, known))
 
 
 def links(bound: Iterable[tuple[str, Link]]) -> dict[str, Link]:
@@ -44,7 +51,7 @@ def links(bound: Iterable[tuple[str, Link]]) -> dict[str, Link]:
 
 
 def each_link(tree: ast.AST, path: str, known: Collection[str]) -> Iterator[tuple[str, Link]]:
-    for node in walk(tree):
+    for node in of_kinds(tree, ast.Import, ast.ImportFrom):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 inside = file_of(path, node.level, ".".join(filter(None, (node.module, alias.name))), known)
@@ -53,7 +60,7 @@ def each_link(tree: ast.AST, path: str, known: Collection[str]) -> Iterator[tupl
                     yield alias.asname or alias.name, Link(inside, "", node)
                 elif whole is not None:
                     yield alias.asname or alias.name, Link(whole, alias.name, node)
-        elif isinstance(node, ast.Import):
+        else:
             for alias in node.names:
                 whole = file_of(path, 0, alias.name, known) if alias.asname or "." not in alias.name else None
                 if whole is not None:
@@ -62,19 +69,25 @@ def each_link(tree: ast.AST, path: str, known: Collection[str]) -> Iterator[tupl
 
 def file_of(importer: str, level: int, dotted_name: str, known: Collection[str]) -> str | None:
     """The file among ``known`` that a module's name means in the file ``importer``."""
-    folder = posixpath.dirname(posixpath.normpath(importer))
-    for _ in range(level - 1):
-        folder = posixpath.dirname(folder)
-    folders = (
-        [folder] if level else [place for above in _upwards(folder) for place in (above, posixpath.join(above, "src"))]
-    )
+    own, starts = _starts(importer, level)
     tail = dotted_name.replace(".", "/")
-    for base in folders:
+    for start in starts:
         for end in (".py", "/__init__.py"):
-            candidate = posixpath.join(base, tail + end)
-            if candidate in known and candidate != posixpath.normpath(importer):
+            candidate = f"{start}{tail}{end}"
+            if candidate in known and candidate != own:
                 return candidate
     return None
+
+
+@lru_cache(maxsize=1024)
+def _starts(importer: str, level: int) -> tuple[str, tuple[str, ...]]:
+    """The file that imports, by its normal name, and what the paths that an import of it may mean begin with."""
+    own = posixpath.normpath(importer)
+    folder = posixpath.dirname(own)
+    for _ in range(level - 1):
+        folder = posixpath.dirname(folder)
+    folders = [folder] if level else [p for above in _upwards(folder) for p in (above, posixpath.join(above, "src"))]
+    return own, tuple(posixpath.join(each, "") for each in folders)
 
 
 def _upwards(folder: str) -> Iterator[str]:

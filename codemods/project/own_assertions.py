@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..expr.emission import Refuse
 from ..syntax import codes
 from ..syntax.node_index import indexed, of_kinds
-from ..syntax.nodes import assignment_counts, is_shape
+from ..syntax.nodes import assignment_counts, is_shape, with_names
 
 
 @dataclass(frozen=True)
@@ -150,18 +150,7 @@ def _with_shapes(function: ast.FunctionDef, test: ast.expr) -> ast.expr:
 
     if not shapes:
         return test
-    named: ast.expr = _Named(shapes).visit(ast.parse(ast.unparse(test), mode="eval").body)
-    return named
-
-
-class _Named(ast.NodeTransformer):
-    """Names become the expressions that they stand for."""
-
-    def __init__(self, meant: Mapping[str, ast.expr]) -> None:
-        self.meant = meant
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self.meant.get(node.id, node)
+    return with_names(test, shapes.get)
 
 
 def _number(node: ast.expr) -> int | None:

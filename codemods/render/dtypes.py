@@ -12,6 +12,7 @@ from itertools import takewhile
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 
+from ..analysis.classes import class_of
 from ..analysis.scope import Scope
 from ..expr.algebra import choice, parse
 from ..expr.values import Hbm, Numbers, Python
@@ -52,10 +53,25 @@ def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
         return type_
     if isinstance(node, ast.Subscript) and (isinstance(node.value, ast.Name) or is_shape(node.value)):
         return WEAK_INT if _is_whole_number(scope, node) else None
+    return _of_attribute(scope, node)
+
+
+def _of_attribute(scope: Scope, node: ast.expr) -> str | None:
+    """How a field of an object, a limit of a type, or a limit of the hardware takes part in promotion."""
+    if isinstance(node, ast.Attribute) and _field_type(scope, node) is not None:
+        return _traced(scope, scope.source.segment(node))
     limited = limited_type(scope, node)
     if limited is not None:
         return dtype_text(scope, limited)  # a number of that type, no weak one
     return WEAK_INT if (scope.qualified(node) or "").startswith("nl.tile_size.") else None
+
+
+def _field_type(scope: Scope, node: ast.Attribute) -> str | None:
+    """``float`` or ``int``, as the class of an object annotates a field; ``None`` for any other field."""
+    owner = class_of(scope, node.value)
+    field = owner.fields.get(node.attr) if owner is not None else None
+    kind = ast.unparse(field.annotation) if field is not None else ""
+    return kind if kind in ("float", "int") else None
 
 
 def _of_arithmetic(scope: Scope, node: ast.BinOp, name: str) -> str | None:
@@ -167,7 +183,14 @@ def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
 
 
 def _as_float(scope: Scope, text: str) -> str:
-    """A type; that of a number whose default is a float, or which is called ``epsilon``, is asserted to be a float."""
+    """A type; that of a number whose default is a float, or which is called ``epsilon``, is asserted to be a float.
+
+    So is that of a field which is annotated as a float.
+    """
+    field = _float_field(scope, text)
+    if field:
+        scope.assert_that(f"isinstance({field}, float)", "a float")
+        return WEAK_FLOAT
     parameters = {argument.arg for argument in named_parameters(scope.function) if scope.assigned[argument.arg] == 1}
     name = next((name for name in parameters if text == _traced(scope, name)), "")
     default = next((d for argument, d in default_values(scope.function).items() if argument.arg == name), None)
@@ -176,6 +199,13 @@ def _as_float(scope: Scope, text: str) -> str:
         return text
     scope.assert_that(f"isinstance({name}, float)", "a float")
     return WEAK_FLOAT
+
+
+def _float_field(scope: Scope, text: str) -> str:
+    """The field that is annotated as a float and whose type ``text`` is; empty for any other type."""
+    found = (n for n in of_kinds(scope.function, ast.Attribute) if _field_type(scope, n) == "float")
+    texts = (scope.source.segment(node) for node in found)
+    return next((field for field in texts if text == _traced(scope, field)), "")
 
 
 def _beside_integer(scope: Scope, dtype: str, integer: str) -> str:

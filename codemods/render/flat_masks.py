@@ -13,13 +13,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..expr import algebra
-from ..expr.emission import New, Refuse
+from ..expr.emission import Refuse
 from ..expr.frames import Clamp, Staircase
 from ..expr.operands import Item, Operand, Step
-from ..expr.values import Comparison, Index, Python
+from ..expr.values import Comparison, Index
 from ..syntax import codes
 from .clipping import check_cut
 from .masks import HELP
+from .named_sizes import named_size
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
@@ -38,15 +39,15 @@ def staircase(scope: Scope, node: ast.expr, tie: Comparison) -> Staircase:
     start = algebra.add(vector.offset, *first)
     if columns.coefficient != "1" or not (scope.equal(step, width) or _is_longer(scope, step, width)):
         raise Refuse(node, CODE, _MESSAGE, HELP)
-    left = _named(scope, "elements_left", algebra.subtract(limit, start))
+    left = named_size(scope, "elements_left", algebra.subtract(limit, start))
     whole = f"({left} - {algebra.paren(width)}) // {algebra.paren(step)} + 1"
     if scope.equal(step, width):
         whole = f"{left} // {algebra.paren(step)}"
-    full = _named(scope, "full_rows", f"min({count}, max(0, {whole}))")
+    full = named_size(scope, "full_rows", f"min({count}, max(0, {whole}))")
     behind = algebra.subtract(left, algebra.multiply(full, step))
-    rest = _named(scope, "rest_of_row", f"min({width}, {behind}) if {full} < {algebra.paren(count)} else 0")
+    rest = named_size(scope, "rest_of_row", f"min({width}, {behind}) if {full} < {algebra.paren(count)} else 0")
     touched = algebra.add(left, algebra.subtract(step, "1"))
-    some = _named(scope, "rows_left", f"min({count}, ({touched}) // {algebra.paren(step)})")
+    some = named_size(scope, "rows_left", f"min({count}, ({touched}) // {algebra.paren(step)})")
     return Staircase(rows.axis, columns.axis, full, rest, some)
 
 
@@ -64,17 +65,6 @@ def _bounded(node: ast.expr, tie: Comparison) -> tuple[Index, str]:
 def _is_longer(scope: Scope, step: str, width: str) -> bool:
     a, b = scope.constant(step), scope.constant(width)
     return a is not None and b is not None and a >= b > 0
-
-
-def _named(scope: Scope, hint: str, text: str) -> str:
-    """A size under a name; the one that it has already where it was computed before."""
-    name = scope.sizes.get(text)
-    if name is None:
-        name = scope.fresh(hint)
-        scope.out.append(New(f"{name} = {text}"))
-        scope.sizes[text] = name
-        scope.env[name] = Python()
-    return name
 
 
 def parts(scope: Scope, node: ast.expr, views: list[Operand], stairs: Staircase) -> Iterator[tuple[str, list[str]]]:

@@ -5,10 +5,11 @@ every type, so the constant keeps the type of the numpy array, and converts to t
 into. ``nl.shared_identity_matrix(n)`` names the type that it has by default.
 
 ``np.fromfunction(lambda i, j: (i == j).astype(t), shape)`` of one comparison of indices is filled by the kernel, with
-``nisa.affine_select`` into SBUF and a DMA, in a support function. ``verify`` sees these instructions more.
+``nisa.affine_select`` into SBUF and a DMA, in a support function. So are ``np.ones``, ``np.zeros``, and ``np.tril`` and
+``np.triu`` of ones. ``verify`` sees these instructions more.
 
-Safe for identities and comparisons of indices. Left alone: other arrays (write them with ``nki.tensor.zeros`` or
-``arange``, or pass them as an input).
+Safe for identities, comparisons of indices, and these. Left alone: other arrays (write them with ``nki.tensor.zeros``
+or ``arange``, or pass them as an input).
 
 Source: nl.shared_constant of the 2.28 API reference.
 """
@@ -23,6 +24,7 @@ from ..expr.operands import Operand
 from ..expr.values import Hbm
 from ..lower.access import OPERANDS
 from ..lower.affine_constants import HELP, affine_constant
+from ..lower.pattern_constants import PLAIN, TRIANGLES, pattern_constant
 from ..render.expressions import render
 from ..render.type_names import dtype_text
 from ..syntax import codes
@@ -50,6 +52,8 @@ def shared_constant(scope: Scope, name: str, node: ast.Call) -> Hbm:
     array = given.get("constant")
     if isinstance(array, ast.Call) and scope.qualified(array.func) == "np.fromfunction":
         return affine_constant(scope, name, array, given.get("dtype"))
+    if isinstance(array, ast.Call) and scope.qualified(array.func) in (*PLAIN, *TRIANGLES):
+        return pattern_constant(scope, name, array, given.get("dtype"))
     if not isinstance(array, ast.Call) or scope.qualified(array.func) not in _IDENTITIES:
         raise Refuse(node, CODE, "a constant that is not an identity", HELP)
     inner = {k.arg: k.value for k in array.keywords if k.arg}

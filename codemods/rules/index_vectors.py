@@ -6,7 +6,8 @@ has to stay. Strides (a stepped slice loses its stride in Beta 2), several vecto
 dimensions and broadcasts along the free dimension become ``.ap(pattern=[[step, count], ...])``; an index tile becomes
 ``scalar_offset=`` or ``vector_offset=``; a subscript of a subscript becomes one. ``.view(dtype)`` names its
 shape, of the whole tile: a part is cut from the view. What a function or method of the user's computes from vectors is
-written where it is called, as its body says. Where a name is ``nl.arange(n)[None, :]`` with one ``n`` in one branch or
+written where it is called, as its body says; so is that of a lambda, also in a dictionary.
+Where a name is ``nl.arange(n)[None, :]`` with one ``n`` in one branch or
 iteration, and with another in the next, ``n`` gets a name of its own. A store to ``a[i] if c else b[i]`` is one under
 each condition. A name that is a part of one tensor in one branch, and another one in the other, gets names for tensor
 and place beside it. The vectors, and functions that make them, go with their last use, with
@@ -26,6 +27,7 @@ from ..syntax import codes
 
 CODE = codes.INDEX_VECTORS
 GOLDENS = (
+    "index_functions",
     "index_vectors",
     "index_three_axes",
     "index_strided",

@@ -53,7 +53,7 @@ from .masks import CODE as MASKS
 from .operator_tokens import PARAMETERS, token
 
 CODE = codes.ISA_DESTINATION
-GOLDENS = ("isa_destination", "isa_operands")
+GOLDENS = ("isa_destination", "isa_operands", "tensor_tuples")
 
 _DROPPED = {"mask", "dtype", "name"}
 

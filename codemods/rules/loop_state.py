@@ -24,7 +24,7 @@ from ..analysis.maybe_tensors import names_taken
 from ..analysis.name_views import described
 from ..analysis.scope import Scope
 from ..expr.emission import Refuse
-from ..expr.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
+from ..expr.values import ERASED, Absent, DType, Gone, Hbm, Python, Several, Tile, Value, merge
 from ..project.usage import names_used
 from ..render.index import index_value
 from ..render.vector_sizes import restored
@@ -46,7 +46,7 @@ def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
     scope.apply(CODE, statement)
     for name in carried:
         value = scope.env[name]
-        if type(value) is not Value and not isinstance(value, Python | DType | Tile | Hbm):
+        if type(value) is not Value and not isinstance(value, Python | DType | Tile | Hbm | Several):
             continue
         scope.module.edits.keep_over(statement, name, scope.fresh(f"{name}_before_loop"))
 

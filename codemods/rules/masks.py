@@ -22,23 +22,25 @@ Source: NKI migration guide, "Deprecation of masking"; NKI 2.26.1, "NKI API mask
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from ..analysis import positivity
 from ..analysis.scope import Scope
 from ..expr import algebra
-from ..expr.emission import New, Refuse
+from ..expr.emission import Refuse
 from ..expr.frames import Clamp
-from ..expr.values import Axis, Bound, Mask, Python
+from ..expr.values import Axis, Bound, Mask
 from ..render.flat_masks import staircase
 from ..render.masks import HELP, mask_of
+from ..render.named_sizes import named_size
 from ..syntax import codes
 
 CODE = codes.MASKS
 GOLDENS = (
     "mask_edge",
+    "mask_shared",
     "mask_scalar",
     "mask_load_store",
     "mask_reduction",
@@ -72,14 +74,14 @@ def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
             yield
             return
         check_bounds(keyword.value, mask)
-        for bound in sorted(mask.bounds, key=lambda bound: bound.lower):
+        for bound in sorted(_different(scope, mask), key=lambda bound: bound.lower):
             known = scope.clamps.get(bound.term.position)
             if bound.lower:
                 raised = _raised(scope, keyword.value, bound, known)
                 scope.clamps |= {raised.position: raised} if raised is not None else {}
             else:
-                clamp = clamp_of(scope, bound)
-                scope.clamps[clamp.position] = clamp if known is None else tighter(scope, known, clamp)
+                clamp = clamp_of(scope, bound) if known is None else _narrowed(scope, known, bound)
+                scope.clamps[clamp.position] = clamp
         yield
     finally:
         scope.clamps, scope.guards, scope.stairs = saved
@@ -93,17 +95,51 @@ def check_bounds(node: ast.expr, mask: Mask) -> None:
         raise Refuse(node, CODE, "a mask of index vectors of different ranks", "write all with the same dimensions")
 
 
+def _different(scope: Scope, mask: Mask) -> Iterable[Bound]:
+    """The bounds of a mask, each of them once."""
+    found: dict[object, Bound] = {}
+    for bound in mask.bounds:
+        sizes = (bound.term.axis.size, algebra.subtract(bound.limit, bound.term.axis.start))
+        found.setdefault((bound.term.position, bound.lower, *map(scope.canonical, sizes)), bound)
+    return found.values()
+
+
 def tighter(scope: Scope, a: Clamp, b: Clamp) -> Clamp:
     """One bound for two of one dimension."""
-    if a.size == b.size:
-        return a
-    if not scope.equal(a.axis.size, b.axis.size) or a.start != b.start:
-        place = scope.current or scope.function
-        raise Refuse(place, CODE, "two bounds on one dimension", "combine them with min(...)")
-    name = scope.fresh(_size_name(a.axis, a.position, a.ndim))
-    scope.out.append(New(f"{name} = min({a.size}, {b.size})"))
-    scope.env[name] = Python()
-    return replace(a, size=name)
+    return a if a.size == b.size else _smaller(scope, a, b.axis, b.size)
+
+
+def _smaller(scope: Scope, clamp: Clamp, axis: Axis, size: str) -> Clamp:
+    """A bound, and a further one: of an ``axis``, which Beta 1 takes where it is as long, up to ``size`` elements."""
+    scope.assert_equal(clamp.axis.size, axis.size, "masks of index vectors of one size")
+    hint = _size_name(clamp.axis, clamp.position, clamp.ndim)
+    return replace(clamp, size=named_size(scope, hint, f"min({clamp.size}, {size})"))
+
+
+def _narrowed(scope: Scope, known: Clamp, bound: Bound) -> Clamp:
+    """An upper bound of a dimension that has one. What follows runs where the smaller one leaves an element."""
+    rest = _rest(scope, bound)
+    if scope.equal(bound.term.axis.size, rest):
+        return known
+    said = f"{known.size} > 0" in scope.guards
+    clamp = _smaller(scope, known, bound.term.axis, rest)
+    _take_back(scope, known)
+    if said or not positivity.positive(scope, rest):
+        scope.guard((f"{clamp.size} > 0",))
+    return clamp
+
+
+def _take_back(scope: Scope, clamp: Clamp) -> None:
+    """Take back that a bound leaves an element, where a tighter one follows that says so."""
+    scope.guards = tuple(guard for guard in scope.guards if guard != f"{clamp.size} > 0")
+
+
+def _rest(scope: Scope, bound: Bound) -> str:
+    """How many elements of an axis are in front of an upper bound, were the axis long enough."""
+    rest = algebra.subtract(bound.limit, bound.term.axis.start)
+    if algebra.has_quotient(rest, scope.definitions):
+        raise Refuse(scope.current or scope.function, CODE, "a mask up to a quotient, which may be no integer", HELP)
+    return rest
 
 
 def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> Clamp | None:
@@ -117,8 +153,9 @@ def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> 
     if clamp.start != "0" or not scope.equal(clamp.axis.size, axis.size):
         raise Refuse(node, CODE, "two lower bounds on one dimension", "combine them with max(...)")
     hint = _size_name(axis, bound.term.position, bound.ndim)
-    start = str(least) if least is not None else _named(scope, f"{axis.label or 'first'}_start", f"max(0, {first})")
-    size = _named(scope, hint, algebra.subtract(clamp.size, start))
+    start = str(least) if least is not None else named_size(scope, f"{axis.label or 'first'}_start", f"max(0, {first})")
+    size = named_size(scope, hint, algebra.subtract(clamp.size, start))
+    _take_back(scope, clamp)
     scope.guard((f"{size} > 0",))
     return replace(clamp, size=size, start=start)
 
@@ -130,31 +167,15 @@ def _size_name(axis: Axis, position: int, ndim: int) -> str:
     return "valid_rows" if position == 0 else "valid_columns" if position == ndim - 1 else "valid_size"
 
 
-def _named(scope: Scope, hint: str, text: str) -> str:
-    """A name for a size, in front of the statement: the same one for the same size."""
-    key = scope.canonical(text)
-    if key not in scope.sizes:
-        name = scope.fresh(hint)
-        scope.out.append(New(f"{name} = {text}"))
-        scope.sizes[key] = name
-        scope.env[name] = Python()
-    return scope.sizes[key]
-
-
 def clamp_of(scope: Scope, bound: Bound) -> Clamp:
     """The name of the clamped size of an axis, computed first. What follows does not run where it is not positive."""
     axis = bound.term.axis
-    rest = algebra.subtract(bound.limit, axis.start)
-    if algebra.has_quotient(rest, scope.definitions):
-        raise Refuse(scope.current or scope.function, CODE, "a mask up to a quotient, which may be no integer", HELP)
+    rest = _rest(scope, bound)
+    if scope.equal(axis.size, rest):
+        return Clamp(axis, bound.term.position, bound.ndim, axis.size, bound.loose is not None)
     text = f"min({axis.size}, {rest})"
     key = f"min({scope.canonical(axis.size)}, {scope.canonical(rest)})"
-    name = scope.sizes.get(key)
-    if name is None:
-        name = scope.fresh(_size_name(axis, bound.term.position, bound.ndim))
-        scope.out.append(New(f"{name} = {text}"))
-        scope.sizes[key] = name
-        scope.env[name] = Python()
+    name = named_size(scope, _size_name(axis, bound.term.position, bound.ndim), text, key)
     if not positivity.positive(scope, rest):
         scope.guard((f"{name} > 0",))
     return Clamp(axis, bound.term.position, bound.ndim, name, bound.loose is not None)

@@ -12,7 +12,10 @@ parts of a part of a tensor gets the tensor, and where the part lies, as further
 again.
 
 A kernel in a function of the host stays there, because Beta 2 reads it by its source, but only where it uses no name of
-that function: Beta 2 looks names up in the module.
+that function: Beta 2 looks names up in the module. One that does becomes a function of the module. Sizes become
+parameters, which its launches pass; index vectors, functions and the arrays of ``nl.shared_constant`` go with it. What
+is returned of it, or handed on, becomes a ``functools.partial``. That is *review*, because a partial can be called, and
+not launched on a grid (which cannot fail to be noticed).
 
 Safe. Left alone: functions that rebind names outside of themselves, that have decorators or variable arguments,
 nested functions that are called with different kinds of tensors, and calls beyond the eighth copy.
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from ..analysis.scope import Scope
 
 CODE = codes.NESTED_FUNCTIONS
-GOLDENS = ("nested_function", "helper_variants")
+GOLDENS = ("nested_function", "helper_variants", "kernel_factory")
 _HELP = "move the function to module level, and pass what it uses as parameters"
 
 

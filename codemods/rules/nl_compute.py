@@ -14,7 +14,8 @@ of one shape or of a tile and a number, ``nl.exp`` and its like, ``nl.sum``, ``n
 target has them, the operands are plain parts without a mask and the tile has no address; ``a + b`` becomes ``nl.add``.
 The others become instructions: comparisons, ``rsqrt``, ``divide`` and ``copy`` are not what they were.
 ``nl.loop_reduce`` starts with its first operand where its destination is only declared: the new tensor is filled where
-it is declared, a ``memset`` more, and a destination that another function declares is *review*.
+it is declared (with -0.0 for sums, an infinity for the largest and the smallest), a ``memset`` more, and a destination
+that another function declares is *review*.
 
 Safe: the instruction computes the same in fp32 and rounds once. Two operands of shapes that the source does not tell
 are taken to be equal, and Beta 2 refuses them where they are not (the kernel asserts it where reductions of several

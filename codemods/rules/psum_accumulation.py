@@ -12,7 +12,8 @@ Zeros that Beta 1 wrote into a tile to have something to add to go where the fir
 If that stands in a loop, the output asserts that the loop runs, where that is not known.
 
 Safe where the source shows that every group starts with a fresh tile. Left alone: blocks of a list that are
-overwritten again, and matmuls that accumulate onto what another instruction wrote.
+overwritten again, and matmuls that accumulate onto what another instruction wrote. A product that is added to a tile in
+SBUF has a tile of its own, and is added as any other.
 
 Source: NKI 0.3 update guide on ``accumulate=None`` ("matches NKI 0.2.0 behavior").
 """
@@ -34,7 +35,7 @@ from ..render.patterns import of_name
 from ..syntax import codes
 from ..syntax.names import dotted
 from ..syntax.node_index import children, of_kinds, walk
-from ..syntax.nodes import bound_by, by_parameter
+from ..syntax.nodes import bound_by, by_parameter, with_names
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
@@ -110,17 +111,9 @@ def _as_called(scope: Scope, function: ast.FunctionDef, block: str | None, numbe
         known = name in numbers if name in parameters else nested
         if name in stored or not known:
             return None
-    return ast.unparse(_Argument(numbers).visit(algebra.parse(block)))
-
-
-class _Argument(ast.NodeTransformer):
-    """Puts the arguments of a call in place of the parameters."""
-
-    def __init__(self, numbers: Mapping[str, str]) -> None:
-        self.numbers = numbers
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return algebra.parse(self.numbers[node.id]) if node.id in self.numbers else node
+    return ast.unparse(
+        with_names(algebra.parse(block), lambda name: algebra.parse(numbers[name]) if name in numbers else None)
+    )
 
 
 def _captured(scope: Scope, name: str) -> Operand | None:

@@ -1,16 +1,20 @@
 """What trees tell by themselves, found once: analysis asks the same of one function some thousand times.
 
 The trees of a run do not change while they are analysed. What changes one (:func:`.syntax.replace_node` and the passes
-that name arguments) calls :func:`trees_changed`, and so does each run at its beginning.
+that name arguments) calls :func:`trees_changed`. What was found is kept as long as somebody is inside of
+:func:`trees_kept`: a rewrite, and the work on a group of files.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache, lru_cache, wraps
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+from weakref import WeakValueDictionary
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -55,15 +59,43 @@ def indexed_together(
     return ask
 
 
-@lru_cache(maxsize=64)
 def tree_of(text: str) -> ast.Module:
-    """The tree of a module's text, parsed once: for what reads it, and never changes it."""
-    return ast.parse(text)
+    """The tree of a module's text, parsed once while it is used: for what reads it, and never changes it.
+
+    Raises ``SyntaxError`` when it does not parse, ``ValueError`` for a null byte, ``RecursionError``, ``MemoryError``.
+    """
+    tree = _trees.get(text)
+    if tree is None:
+        tree = _trees[text] = ast.parse(text)
+    _recent.append(tree)
+    return tree
+
+
+_trees: WeakValueDictionary[str, ast.Module] = WeakValueDictionary()
+_recent: deque[ast.Module] = deque(maxlen=64)
+"""Trees that somebody asked for a moment ago, and may ask for again."""
 
 
 def trees_changed() -> None:
-    """A tree has changed, or none is needed any more: what was found in trees holds no longer."""
+    """A tree has changed, or some are needed no more: what was found in trees is forgotten."""
     _answers.clear()
+
+
+@contextmanager
+def trees_kept() -> Iterator[None]:
+    """Trees, and what is found in them, are kept in here; nothing of it is when the outermost of these ends."""
+    global _keeping
+    _keeping += 1
+    try:
+        yield
+    finally:
+        _keeping -= 1
+        if not _keeping:
+            trees_changed()
+            _recent.clear()
+
+
+_keeping = 0
 
 
 def walk(node: ast.AST) -> Sequence[ast.AST]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeGuard
 
 from .names import dotted
@@ -110,6 +111,20 @@ def replace_node(parents: dict[ast.AST, ast.AST], old: ast.AST, new: ast.AST) ->
         elif isinstance(value, list):
             value[:] = [new if item is old else item for item in value]
     trees_changed()
+
+
+def with_names(node: ast.expr, meant: Callable[[str], ast.expr | None]) -> ast.expr:
+    """A copy of an expression in which names are what they are ``meant`` to be (``None``: what they are)."""
+    replaced: ast.expr = _Named(meant).visit(copy.deepcopy(node))
+    return replaced
+
+
+class _Named(ast.NodeTransformer):
+    def __init__(self, meant: Callable[[str], ast.expr | None]) -> None:
+        self.meant = meant
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.meant(node.id) or node
 
 
 def named_parameters(function: ast.FunctionDef | ast.Lambda) -> list[ast.arg]:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from .node_index import children, trees_changed
+from .node_index import children, tree_of, trees_changed
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -38,12 +38,13 @@ def is_expanded(function: ast.FunctionDef) -> bool:
 class Source:
     """The text of one module (newlines are ``\\n``) and its parsed tree.
 
-    ``is_expanded`` says that some nodes of the tree stand for other code than the text has there.
+    ``is_expanded`` says that some nodes of the tree stand for other code than the text has there: only a tree of one's
+    own (``changes``) may come to that, others are shared by all who read the text.
     """
 
-    def __init__(self, text: str, filename: str = "<string>") -> None:
+    def __init__(self, text: str, filename: str = "<string>", changes: bool = False) -> None:
         self.text = text
-        self.tree = ast.parse(text, filename)
+        self.tree = ast.parse(text, filename) if changes else _shared_tree(text, filename)
         self.is_expanded = False
         self._lines = text.split("\n")
         self._starts = [0]
@@ -98,6 +99,14 @@ class Source:
     def is_changed(self, node: ast.AST) -> bool:
         """Is a node, or something below it, written otherwise than the source has it?"""
         return self.is_expanded and (written(node) is not None or any(True for _ in self._changes(node, {})))
+
+
+def _shared_tree(text: str, filename: str) -> ast.Module:
+    try:
+        return tree_of(text)
+    except SyntaxError as error:
+        error.filename = filename
+        raise
 
 
 def _stands_alone(text: str) -> bool:

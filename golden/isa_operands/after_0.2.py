@@ -47,8 +47,8 @@ def planes(x, bias):
     columns = nl.ndarray((rows, count), dtype=bias.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=columns, src=bias[0:rows, 0:count])
     assert x.dtype == bias.dtype, "rewritten for operands of one type"
+    i_w_size = min(wide, wide - 1)
     for n in nl.affine_range(count):
-        i_w_size = min(wide, wide - 1)
         moved = nl.ndarray((rows, high, wide), dtype=x.dtype, buffer=nl.sbuf)
         if i_w_size > 0:
             nisa.tensor_tensor(

@@ -13,8 +13,8 @@ def negated(x):
     m, n = x.shape
     out = nl.ndarray((m, n), dtype=x.dtype, buffer=nl.shared_hbm)
     for r in nl.affine_range((m + ROWS - 1) // ROWS):
+        i_p_size = min(ROWS, m - r * ROWS)
         for c in nl.affine_range((n + COLUMNS - 1) // COLUMNS):
-            i_p_size = min(ROWS, m - r * ROWS)
             i_f_size = min(COLUMNS, n - c * COLUMNS)
             tile = nl.ndarray((ROWS, COLUMNS), dtype=x.dtype, buffer=nl.sbuf)
             nisa.dma_copy(

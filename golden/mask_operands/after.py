@@ -46,8 +46,8 @@ def transposed(x, count):
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.load(x)
     result = nl.zeros((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)
+    i_p_size = min(TILE, count)
     for t in nl.affine_range(columns // TILE):
-        i_p_size = min(TILE, count)
         tile_transposed = nl.ndarray((128, TILE), dtype=x.dtype, buffer=nl.psum)
         if i_p_size > 0:
             nisa.nc_transpose(dst=tile_transposed[:, 0:i_p_size], data=tile[0:i_p_size, nl.ds(t * TILE, 128)])

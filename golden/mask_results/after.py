@@ -13,8 +13,8 @@ def turned(x):
     rows, columns = x.shape
     out = nl.ndarray((columns, rows), dtype=x.dtype, buffer=nl.shared_hbm)
     for i in nl.affine_range(2):
+        i_p_size = min(TILE, rows - i * TILE)
         for j in nl.affine_range(2):
-            i_p_size = min(TILE, rows - i * TILE)
             i_f_size = min(TILE, columns - j * TILE)
             tile = nl.ndarray((TILE, TILE), dtype=x.dtype, buffer=nl.sbuf)
             flipped = nl.ndarray((TILE, TILE), dtype=x.dtype, buffer=nl.psum)

@@ -24,8 +24,8 @@ def doubled(x):
     out = nl.ndarray((m, n), dtype=x.dtype, buffer=nl.shared_hbm)
     columns = div_ceil(n, 96)
     for r in nl.affine_range(tiles_of(m)):
+        i_p_size = min(128, m - r * 128)
         for c in nl.affine_range(columns):
-            i_p_size = min(128, m - r * 128)
             i_f_size = min(96, n - c * 96)
             tile = nl.ndarray((128, 96), dtype=x.dtype, buffer=nl.sbuf)
             nisa.dma_copy(dst=tile[0:i_p_size, 0:i_f_size], src=x[nl.ds(r * 128, i_p_size), nl.ds(c * 96, i_f_size)])

@@ -19,7 +19,7 @@ from . import matmul as matrix
 from .base import Tensor
 from .broadcast import in_one_step, spread_rows
 from .division import floor_divided, is_whole, rest_of
-from .pending import call_of, copied_to_sbuf
+from .pending import Call, call_of, copied_to_sbuf
 from .promotion import promoted
 from .tensor import Tile
 from .tokens import Engine, dtype_of
@@ -67,6 +67,8 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     kind = promoted("add", x, y) if dtype is None else dtype_of(dtype)
     if not isinstance(x, Tensor) or x.dtype != kind:
         x = _filled(x, condition.shape, kind)
+    else:
+        _passed_on("where", x)
     if condition.dtype.kind not in "bu":
         condition = vector.tensor_scalar(condition, np.not_equal, 0.0, dtype=np.uint8)
     result = _filled(y, condition.shape, kind)
@@ -102,15 +104,21 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: Any) -> Tile:
     return creation.memset(shape, value, dtype)
 
 
+def _passed_on(function: str, tile: Any, call: Call | None = None) -> None:
+    """Note that a function uses a tile as it is, where a kernel for every type and shape copies it."""
+    call = call or call_of(function)
+    recorder = call.state.machine.recorder
+    if recorder is not None:
+        recorder.passes(function, call.view(tile), call.sequence)
+
+
 def broadcast_to(src: Any, *, shape: Any, **_: Any) -> Tile:
     """``src`` repeated to ``shape``, over the partitions too; ``src`` itself where the shapes are equal."""
     call = call_of("broadcast_to")
     tile = call.tile("src", src)
     wanted = tuple(int(n) for n in shape)
     if tile.shape == wanted:
-        recorder = call.state.machine.recorder
-        if recorder is not None:
-            recorder.passes(call.op, call.view(tile), call.sequence)
+        _passed_on("broadcast_to", tile, call)
         return tile
     if tile.shape[0] != wanted[0]:
         spread = spread_rows(tile, wanted)

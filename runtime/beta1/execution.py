@@ -15,7 +15,7 @@ import numpy as np
 from .. import naming, process, session
 from ..errors import KernelError, user_location
 from ..machine import Machine
-from ..memory import Array
+from ..memory import Array, Kept
 from ..spec import hardware
 from . import arithmetic
 from .assignment import assign, update
@@ -115,7 +115,7 @@ def run(
     ensemble.run(execute)
     _check_written(kernel, [(states[program], outputs) for program, outputs in outputs_of.items()])
     inputs.write_back()
-    kept = _Kept()
+    kept = Kept()
     result.outputs = [kept.array(tile) for tile in given]
     as_caller = returner(inputs.values)
     result.returned = _arrays(result.returned, lambda tile: as_caller(kept.array(tile)))
@@ -163,7 +163,7 @@ class _Inputs:
         array = as_array(value)
         if array is not None:
             if name not in self.memory:
-                self.memory[name] = np.array(array, dtype_of(array.dtype), order="C")
+                self.memory[name] = _memory(array, mutable)
                 self.callers[name] = array
                 self.values.append(value)
             alloc = state.machine.allocate_hbm(self.memory[name], name=name, role="input", location=self.place)
@@ -189,6 +189,16 @@ class _Inputs:
             if not array.flags.writeable:
                 raise KernelError("", f"the kernel writes to its parameter '{name}', which the caller cannot change")
             array[...] = self.memory[name]
+
+
+def _memory(array: Array, mutable: bool) -> Array:
+    """The memory of an argument: a copy where the kernel may write to it, else the caller's own, that nobody writes."""
+    dtype = dtype_of(array.dtype)
+    if mutable:
+        return np.array(array, dtype, order="C")
+    shared: Array = np.asarray(array, dtype, order="C").view()
+    shared.flags.writeable = False
+    return shared
 
 
 def _same_bytes(a: Array, b: Array) -> bool:
@@ -269,25 +279,6 @@ def _tensors(returned: Any) -> Iterator[Tile]:
     elif isinstance(returned, dict):
         for item in returned.values():
             yield from _tensors(item)
-
-
-class _Kept:
-    """What is left of the tensors of a launch: an output keeps its memory, which nothing else uses any more."""
-
-    def __init__(self) -> None:
-        self._arrays: dict[tuple[int, int, tuple[int, ...], tuple[int, ...]], Array] = {}
-        self._taken: set[int] = set()
-
-    def array(self, tile: Tile) -> Array:
-        """The values of ``tile``; the same array for the same tensor, never the memory of an input or of another."""
-        array, alloc = tile.array, tile.alloc
-        key = (alloc.uid, tile.offset, array.shape, array.strides)
-        if key not in self._arrays:
-            own = alloc.role == "output" and alloc.uid not in self._taken and array.dtype == alloc.dtype
-            whole = own and array.nbytes == alloc.nbytes and array.flags.c_contiguous
-            self._taken.add(alloc.uid)
-            self._arrays[key] = array if whole else array.copy()
-        return self._arrays[key]
 
 
 def _arrays(returned: Any, give: Callable[[Tile], Any]) -> Any:

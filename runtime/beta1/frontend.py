@@ -27,7 +27,7 @@ def _is_part(kernel: object) -> bool:
 def _launch(asked: Launch) -> Run:
     kernel, case = asked.kernel, asked.case
     assert isinstance(kernel, Kernel)
-    values = arguments(case, kernel.func, "beta1", asked.module)
+    values = arguments(case, kernel.func, "beta1", asked.module) if asked.values is None else asked.values
     launched = launch(kernel, values, grid=case.grid, target=TARGETS[asked.hardware], record=True)
     return run_of(launched.outputs, launched.machines)
 

@@ -136,7 +136,9 @@ class Index:
     def __truediv__(self, other: Any) -> Index:
         raise _not_affine("/", other)
 
-    def shifted(self, by: Number) -> Index:
+    def shifted(self, by: Any) -> Index:
+        if isinstance(by, np.generic):
+            by = by.item()  # what is computed with it then is so as Python does: faster, and without an overflow
         return vector_of(self.const + by, self.extents, self.coefficients, self.axes)
 
     def leading(self, rank: int) -> Index:

@@ -165,11 +165,11 @@ def _rows(tile: Strided, where: Region) -> Array | None:
         return None
     shape = tuple(len(range(*part.indices(n))) for part, n in zip(box, tile.shape, strict=True))
     memory = tile.alloc.bytes.reshape(-1)
-    words = memory[: memory.size // size * size].view(f"V{size}")
+    words = memory[: memory.size // size * size].view(tile.stored if tile.stored.isbuiltin == 1 else f"V{size}")
     rows = np.ndarray((words.size - length + 1, length), words.dtype, words, 0, (size, size))
     starts = np.broadcast_to(first[..., 0] + (run[0] + tile.offset // size), shape[:-1])
-    picked: Array = rows[starts].view(tile.stored)
-    return picked
+    picked: Array = rows[starts]
+    return picked if picked.dtype == tile.stored else picked.view(tile.stored)
 
 
 def _box(tile: Strided, where: Region) -> tuple[slice, ...]:

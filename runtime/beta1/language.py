@@ -18,6 +18,7 @@ from .assignment import Reduction, assign
 from .base import Tensor
 from .indexing import MeshGrid, arange
 from .pending import accumulate, call_of
+from .regions import region
 from .tensor import Tile
 from .tokens import BFP16, FP32, PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, ParDim, Slice, dtype_of, operator_token
 
@@ -158,8 +159,10 @@ def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None, **_: Any) -> 
 
 
 def device_print(prefix: Any, x: Any, *, mask: Any = None, **_: Any) -> None:
-    """Print a tile's values."""
-    print(prefix, x.as_tile().array if isinstance(x, Tensor) else x)
+    """Print the values of a tile, where ``mask`` holds."""
+    where = region(mask)
+    if not where.skip:
+        print(prefix, x.as_tile().view_in(where).array if isinstance(x, Tensor) else x)
 
 
 def gemm_grid() -> Any:

@@ -118,7 +118,14 @@ def end_returns_handled(code: CodeType) -> None:
 def _refuse_early_exit(frame: FrameType) -> None:
     keyword = leaves_loop(frame, except_at_end=id(frame.f_code) in _rewritten)
     if keyword:
-        raise NotModelled(f"'{keyword}' inside an NKI loop")
+        why = "" if keyword == "return" else _NO_ITERATION
+        raise NotModelled(f"'{keyword}' inside an NKI loop{why}")
+
+
+_NO_ITERATION = (
+    ": its body is traced once for all iterations, and nothing documents which of them that would leave out; say it by "
+    "the bounds of the loop, an 'if' around the rest or a mask, or unroll the loop with nl.static_range"
+)
 
 
 def _restore(frame: FrameType, entry: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from .. import recording
 from ..absent import Placeholder
 from ..errors import KernelError, NotModelled
 from ..host import host_target
+from ..made import launching
 from ..session import PRECISIONS, in_kernel
 from ..source import function_source
 from . import execution
@@ -66,6 +67,7 @@ class Kernel:
         started = time.perf_counter()
         precision = host_precision(self.mode)
         grid, target = self.grid or (), host_target(self.options)
+        launching(self, bound.arguments, grid)
         with recording.launched(self.func, bound.arguments, grid, target, writes=not self.new_style):
             result = execution.run(self, bound, grid, target, precision=precision)
         self.benchmark_result = Benchmark((time.perf_counter() - started) * 1e6)

@@ -122,7 +122,7 @@ def _made(
     Where the whole result is written, the array of its values (or a copy, when it is not free) becomes the memory.
     ``bound`` is the name of what the kernel binds the tile to, empty where it binds it to nothing, and its position.
     """
-    machine, known = current.machine, site.last
+    machine = current.machine
     stored = current.stored(dtype) if current.simulated else dtype
     asked = buffer.space, op, bound, shape, stored
     values = None
@@ -132,8 +132,9 @@ def _made(
         if values.shape != shape or values.dtype is not stored or result.truncates:
             values = rounded(result, shape, stored)
         values = owned(values)
-    if values is not None and known is not None and known[0] == asked:
-        alloc = machine.automatic(known[1], values)
+    known = None if values is None else site.declared(asked)
+    if known is not None and values is not None:
+        alloc = machine.automatic(known, values)
     else:
         alloc = site.allocated(machine, asked, values)
     alloc.scope = current.scope

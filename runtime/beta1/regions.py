@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil, floor
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..errors import KernelError, NotModelled
 from ..memory import Array
-from .indexing import COMPARE, PREDICATES, Comparison, Index, Mask, padded
+from .indexing import COMPARE, NO_AXES, PREDICATES, Comparison, Index, Mask, Number, broadcast, padded, vector_of
 
 
 @dataclass(frozen=True)
@@ -112,19 +113,29 @@ def region(mask: Any) -> Region:
             "err_unsupported_expression_in_mask",
             f"a mask must be made of affine comparisons of index vectors, got {type(mask).__name__}",
         )
-    rank = len(mask.shape)
+    return _left_by(tuple([(c.op, c.difference.const, *c.difference.form) for c in mask.comparisons]))
+
+
+@lru_cache(4096)
+def _left_by(conditions: tuple[tuple[str, Number, tuple[int, ...], tuple[int, ...]], ...]) -> Region:
+    """The region where all of ``conditions`` hold: each an operator, and what it compares with 0.
+
+    That is the constant, the extents and the coefficients of an index vector. A loop asks the same again and again.
+    """
+    rank = max(len(extents) for _, _, extents, _ in conditions)
+    broadcast(*(extents for _, _, extents, _ in conditions))
     box: dict[int, Interval] = {}
     residual = []
-    for comparison in mask.comparisons:
-        difference = padded(comparison.difference, rank)
+    for op, const, extents, coefficients in conditions:
+        difference = padded(vector_of(const, extents, coefficients, (NO_AXES,) * len(extents)), rank)
         varying = [d for d in range(rank) if difference.coefficients[d] and difference.extents[d] > 1]
         if not varying:
-            if not bool(COMPARE[comparison.op](difference.const, 0)):
+            if not bool(COMPARE[op](difference.const, 0)):
                 return NOWHERE
             continue
-        solved = _solved(difference, varying[0], comparison.op) if len(varying) == 1 else None
+        solved = _solved(difference, varying[0], op) if len(varying) == 1 else None
         if solved is None:
-            residual.append(Comparison(difference, comparison.op))
+            residual.append(Comparison(difference, op))
             continue
         known = box.get(varying[0])
         if known is not None:
@@ -133,6 +144,8 @@ def region(mask: Any) -> Region:
             return NOWHERE
         box[varying[0]] = solved
     cut = {d: i for d, i in box.items() if (i.low, i.high) != (0, i.extent)}
+    if not cut and not residual:
+        return EVERYWHERE
     return _tightened(Region(rank, cut, tuple(residual)))
 
 
@@ -144,7 +157,7 @@ def _tightened(found: Region) -> Region:
     if chosen.ndim != 2 or 1 in chosen.shape:
         return found
     if chosen.all():
-        return replace(found, residual=())
+        return EVERYWHERE
     rows, count = np.flatnonzero(chosen.any(axis=1)), chosen.shape[0]
     if not rows.size:
         return NOWHERE

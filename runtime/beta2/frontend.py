@@ -12,7 +12,7 @@ from ..dialect import Frontend, Launch
 from ..hazards import find
 from ..spec.hardware import TARGETS
 from ..spec.versions import DEFAULT, version
-from .grids import with_grid_argument
+from .grids import with_grid_argument, with_grid_size
 from .launch import launch
 from .nki import JitKernel
 
@@ -26,8 +26,9 @@ def _launch(asked: Launch) -> Run:
     assert isinstance(kernel, JitKernel)
     at = version(asked.case.target or DEFAULT)
     kernel.check_options(at)
-    case = with_grid_argument(asked.case, kernel.func)
-    values = arguments(case, kernel.func, "beta2", asked.module)
+    case = asked.case if asked.values is not None else with_grid_argument(asked.case, kernel.func)
+    given = None if asked.values is None else with_grid_size(asked.values)
+    values = arguments(case, kernel.func, "beta2", asked.module) if given is None else given
     target = TARGETS[asked.hardware]
     launched = launch(kernel, values, grid=case.grid, target=target, record=True, version=at)
     return replace(run_of(launched.outputs, launched.machines), version=at.name)

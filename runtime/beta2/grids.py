@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,12 @@ def _programs_of(indices: range, machine: Machine) -> Iterator[int]:
         machine.begin_program()
         yield index
     machine.in_program = False
+
+
+def with_grid_size(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a launch by host code, the last size of whose grid counts programs."""
+    name = next((name for name in GRID_PARAMETERS if isinstance(values.get(name), tuple) and values[name]), None)
+    return dict(values) if name is None else {**values, name: (*values[name][:-1], GridSize(values[name][-1]))}
 
 
 def with_grid_argument(case: Case, function: Callable[..., Any]) -> Case:

@@ -15,7 +15,7 @@ import numpy as np
 from .. import naming, process, session
 from ..errors import KernelError, user_location
 from ..machine import Machine
-from ..memory import Array
+from ..memory import Array, Kept, View, view_of
 from ..spec import hardware
 from ..spec.beta2_dialects import DIALECTS
 from ..spec.versions import DEFAULT, Version
@@ -111,7 +111,8 @@ def execute(
     for tensors in returned:
         for position, tensor in enumerate(tensors):
             tensor.alloc.output = position
-    outputs = [_output(tensor, position).copy() for position, tensor in enumerate(returned[0])]
+    kept = Kept()
+    outputs = [kept.array(_output(tensor, position)) for position, tensor in enumerate(returned[0])]
     return Launch(outputs, machines)
 
 
@@ -182,11 +183,11 @@ def _check_outputs(tensors: list[NkiTensor]) -> None:
             )
 
 
-def _output(tensor: NkiTensor, position: int) -> Array:
+def _output(tensor: NkiTensor, position: int) -> View:
     if tensor.alloc.space != "hbm":
         raise KernelError(
             "",
             f"output {position} of the kernel, '{tensor.label}', is in {tensor.alloc.space.upper()}: outputs must "
             "be in nl.shared_hbm",
         )
-    return tensor.resolved().array.reshape(tensor.shape)
+    return view_of(tensor.alloc, tensor.resolved().array.reshape(tensor.shape))

@@ -11,6 +11,7 @@ from typing import Any
 from .. import absent, recording, session
 from ..errors import KernelError
 from ..host import framework_array, host_target, returner
+from ..made import launching
 from ..spec.versions import DEFAULT, LATER, NAMES, Version, version
 from .launch import launch
 
@@ -55,6 +56,7 @@ class JitKernel:
             return self.func(*args, **kwargs)
         bound = inspect.signature(self.func).bind(*args, **kwargs)
         given = dict(bound.arguments)
+        launching(self, given, self.grid)
         bound.apply_defaults()
         arguments = {name: _as_arrays(value) for name, value in bound.arguments.items()}
         self.check_options(host_version())

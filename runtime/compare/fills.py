@@ -17,13 +17,20 @@ from .trace import Program, TileRow, dtype_named
 
 def with_fills_in_place(old: Program, new: Program) -> tuple[Program, Program, int]:
     """Both programs in normal form, and how many instructions fewer the new one has to fill the blocks of tensors."""
-    if [event.op for event in old.events] == [event.op for event in new.events]:
+    if _order(old) == _order(new):
         return old, new, 0
     blocks = _block_sizes(old)
     tiles = {tile.uid: tile for tile in new.tiles}
     events = [part for event in new.events for part in _parts(event, tiles, blocks)]
     fewer = len(events) - len(new.events)
     return _delayed(old, old.events), _delayed(new, events), fewer
+
+
+def _order(program: Program) -> list[tuple[object, ...]]:
+    """The instructions in order, and of each ``memset`` which part of which tensor it fills."""
+    names = {tile.uid: tile.tensor for tile in program.tiles}
+    filled = ((event.op, event.operands[0]) for event in program.events)
+    return [(op, names.get(dst.tile), dst.steps) if op == "memset" else (op,) for op, dst in filled]
 
 
 def _block_sizes(program: Program) -> dict[str, int]:

@@ -1,8 +1,9 @@
-"""Copies of what Beta 1 gave back as it was: ``nl.broadcast_to`` to the shape that its operand has is the operand.
+"""Copies of what Beta 1 took as it was: ``nl.broadcast_to`` to the shape that its operand has is the operand.
 
-The shape is a run's, not the source's: the new kernel has an instruction for every shape, and copies there. The copy
-stands for its source. One row for one partition is a view in Beta 1, and a copy by ``nc_stream_shuffle`` after. Source:
-rule NKI022 (``nl.broadcast_to``).
+``nl.where`` into the type that its first choice has takes that as it is. The shape, or the type, is a run's, not the
+source's: the new kernel has an instruction for every one, and copies there. The copy stands for its source. One row for
+one partition is a view in Beta 1, and a copy by ``nc_stream_shuffle`` after. Source: rule NKI022 (``nl.broadcast_to``,
+``nl.where``).
 """
 
 from __future__ import annotations

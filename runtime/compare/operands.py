@@ -105,11 +105,11 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
     passed = sum((walk.passed_copies for walk in walks), Counter[str]())
     met = [
         (zeros, f"{more}: zeros in PSUM that the first matmul into the tile overwrites"),
-        (starts, f"{starts} memset more after: what a sum over a loop starts with, declared by NKI022"),
+        (starts, f"{starts} memset more after: what a reduction over a loop starts with, declared by NKI022"),
         (fills, f"{fills} memset fewer after: one fills all blocks of a folded tensor, declared by NKI010"),
         (constants, f"{constants} instructions more after: constants that the compiler made, declared by NKI026"),
         *(
-            (n, f"{n} {op} more after: a broadcast to the shape that a tile has, declared by NKI022")
+            (n, f"{n} {op} more after: of a tile that has the shape and type asked for, declared by NKI022")
             for op, n in passed.items()
         ),
         (fused, f"{fused} tensor_scalar fewer after: one has the operators of two, declared by NKI022"),

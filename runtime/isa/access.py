@@ -6,6 +6,11 @@ the compiler places starts at a partition where a tile may lie, so that the same
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
+import numpy as np
+
 from ..errors import KernelError
 from ..machine import Machine
 from ..memory import Array, View, address_of
@@ -87,14 +92,21 @@ def _check_start(machine: Machine, result: Result, role: str, view: View, array:
 
 def _check_type(machine: Machine, result: Result, dst: View) -> None:
     """The type that a matmul, or a transpose by one, leaves in PSUM."""
-    name, version = dst.array.dtype.name, machine.target.version
+    name, version = _name(dst.array.dtype), machine.target.version
     legal = MATMUL_TYPES[version]
     if version >= NATIVE_TRANSPOSE and ("is_transpose", True) in result.attributes:
-        legal |= {result.reads[0][1].array.dtype.name}
+        legal |= {_name(result.reads[0][1].array.dtype)}
     if name not in legal:
         raise _illegal(
             result, f"on {machine.target.name} dst in PSUM must be {' or '.join(sorted(legal))}, it is {name}"
         )
+
+
+@cache
+def _name(dtype: np.dtype[Any]) -> str:
+    """The name of a type, which NumPy puts together each time that it is asked."""
+    name: str = dtype.name
+    return name
 
 
 def _illegal(result: Result, what: str) -> KernelError:

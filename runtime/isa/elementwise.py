@@ -31,8 +31,8 @@ def memset(shape: tuple[int, ...], value: Scalar, dtype: np.dtype[Any]) -> Resul
         if value != 0:
             raise KernelError("", f"memset: a tensor of type {type_name(dtype)} can be set to 0 only, not to {value}")
         return result_of("memset", np.zeros(shape, dtype), (), (("value", value),))
-    values: Array = np.empty(shape, np.int64 if is_integer(dtype) and isinstance(value, int) else np.float32)
-    values.fill(value)
+    number = np.array(value, np.int64 if is_integer(dtype) and isinstance(value, int) else np.float32)
+    values: Array = np.ndarray(shape, number.dtype, number, strides=(0,) * len(shape))  # one number, however often
     return result_of("memset", values, (), (("value", value),))
 
 

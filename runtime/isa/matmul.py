@@ -12,8 +12,9 @@ with AVX2 the one whose rows are a multiple of 12, with columns of zeros on both
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product as combinations
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -86,8 +87,8 @@ class _Layout:
 
 _DEPTHS = (16, 32, 64, PARTITIONS)
 _LAYOUTS = (
-    _Layout(0, (32, 64, GEMM_STATIONARY_FMAX), (64, 128, 256, GEMM_MOVING_FMAX)),
-    _Layout(8, (36, 72, GEMM_STATIONARY_FMAX + 4), (64 + 16, 128 + 16, 256 + 16, GEMM_MOVING_FMAX + 16)),
+    _Layout(0, (32, 64, GEMM_STATIONARY_FMAX), (64, 128, 256, 384, GEMM_MOVING_FMAX)),
+    _Layout(8, (36, 72, GEMM_STATIONARY_FMAX + 4), (64 + 16, 128 + 16, 256 + 16, 384 + 16, GEMM_MOVING_FMAX + 16)),
 )
 
 
@@ -95,23 +96,60 @@ def gemm(a: Array, b: Array) -> Array:
     """``a.T @ b`` in fp32 on zero-padded operands: all of the array, or a part of it that gives the same bits."""
     partitions, height = a.shape
     width = b.shape[1]
+    if width == partitions == _first_of_identity(b):
+        selected = _selected(a)
+        if selected is not None:
+            return selected
     layout = _layout()
     depth, rows, columns = _part(layout, partitions, height, width)
-    product: Array = np.matmul(_padded(a, depth, rows, 0).T, _padded(b, depth, columns, layout.margin))
+    thread = get_ident()
+    left = _padded(a, _zeros(thread, "stationary", partitions, height, depth, rows, 0), 0)
+    right = _padded(b, _zeros(thread, "moving", partitions, width, depth, columns, layout.margin), layout.margin)
+    product: Array = np.matmul(left.T, right)
     return product[:height, layout.margin : layout.margin + width]
 
 
-def _padded(array: Array, depth: int, columns: int, margin: int) -> Array:
-    """``array`` in the first rows of (``depth``, ``columns``) zeros, behind ``margin`` columns."""
-    partitions, given = array.shape
-    if partitions == depth and given == columns:
+def _first_of_identity(array: Array) -> int:
+    """The size of ``array`` where it is an identity matrix that has more than one row, else 0."""
+    size = array.shape[0]
+    if size < 2 or array[0, 0] != 1 or array[0, 1] or array[1, 0] or array[-1, -1] != 1:
+        return 0  # what most operands are is seen at four elements
+    return size if np.array_equal(to_float32(array), _identity(size)) else 0
+
+
+@cache
+def _identity(size: int) -> Array:
+    return np.identity(size, np.float32)
+
+
+def _selected(a: Array) -> Array | None:
+    """``a.T @ identity``: each sum has one term that is no zero. ``None`` where numbers are not finite.
+
+    Kernels transpose that way. A sum of zeros is positive, so that -0 becomes 0 as in the product.
+    """
+    wide = np.ascontiguousarray(to_float32(a))
+    if not np.isfinite(wide).all():
+        return None
+    transposed: Array = np.add(wide.T, np.float32(0), order="C")
+    return transposed
+
+
+def _padded(array: Array, zeros: Array, margin: int) -> Array:
+    """``array`` in the first rows of ``zeros``, behind ``margin`` columns; itself where it is as large."""
+    if array.shape == zeros.shape:
         return to_float32(array)
-    padded = np.empty((depth, columns), np.float32)
-    padded[:partitions, :margin] = 0
-    padded[:partitions, margin : margin + given] = array
-    padded[:partitions, margin + given :] = 0
-    padded[partitions:] = 0
-    return padded
+    partitions, given = array.shape
+    zeros[:partitions, margin : margin + given] = array
+    return zeros
+
+
+@lru_cache(64)
+def _zeros(thread: int, operand: str, partitions: int, given: int, depth: int, columns: int, margin: int) -> Array:
+    """Zeros around the place of an operand of (``partitions``, ``given``), for all of them that one thread multiplies.
+
+    Nothing is written beside that place, and a product is none of its operands.
+    """
+    return np.zeros((depth, columns), np.float32)
 
 
 @cache
@@ -143,19 +181,23 @@ def _is_exact(layout: _Layout, depth: int, rows: int, columns: int) -> bool:
     left = random.standard_normal((depth, min(rows, GEMM_STATIONARY_FMAX)), np.float32)
     right = random.standard_normal((depth, GEMM_MOVING_FMAX), np.float32)
     of = layout.margin
-    all_rows, all_columns = layout.rows[-1], layout.columns[-1]
-    whole = _padded(left, PARTITIONS, all_rows, 0).T @ _padded(right, PARTITIONS, all_columns, of)
-    alone = _padded(left, depth, rows, 0).T @ _padded(right[:, :width], depth, columns, of)
+    large = (np.zeros((PARTITIONS, n), np.float32) for n in (layout.rows[-1], layout.columns[-1]))
+    small = (np.zeros((depth, n), np.float32) for n in (rows, columns))
+    whole = _padded(left, next(large), 0).T @ _padded(right, next(large), of)
+    alone = _padded(left, next(small), 0).T @ _padded(right[:, :width], next(small), of)
     height = left.shape[1]
     return bool(np.array_equal(whole[:height, of : of + width], alone[:height, of : of + width]))
 
 
 def transpose(data: View, *, engine: str = "") -> Result:
-    """(P, F...) to (F, P): free dimensions are flattened, bits are kept."""
+    """(P, F...) to (F, P): free dimensions are flattened, bits are kept.
+
+    What lies in rows far from each other is copied first: to read its columns would meet a few sets of the cache only.
+    """
     array = data.array.reshape(data.array.shape[0], -1)
     if array.shape[1] > GEMM_STATIONARY_FMAX:
         raise _too_large("data", array.shape[1], GEMM_STATIONARY_FMAX)
-    return result_of("nc_transpose", array.T, (("data", data),))
+    return result_of("nc_transpose", np.ascontiguousarray(array).T, (("data", data),))
 
 
 def _too_large(operand: str, size: int, limit: int) -> KernelError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from ..numerics import FLOAT32, to_float32
 from .core import Result, result_of
 
 _BLOCK = 512
+_CACHED = 1 << 16
+"""Numbers that are converted to float64 at a time."""
 _SHORT = 16
 _MANY = 256
 """An axis of at most so many elements, in at least so many rows, is faster folded than reduced row by row."""
+_ACCUMULATED = {"add": (np.add, 0.0), "multiply": (np.multiply, 1.0)}
 _EXACT = {
     "maximum": np.maximum,
     "minimum": np.minimum,
@@ -29,41 +33,56 @@ _EXACT = {
 
 
 def reduce_last(op: str, array: Array) -> Array:
-    """Reduce the last axis of ``array`` and drop it.
+    """Reduce the last axis of ``array`` and drop it."""
+    return _reduce(op, array, 1)
+
+
+def _reduce(op: str, array: Array, count: int) -> Array:
+    """Reduce the last ``count`` axes of ``array`` and drop them.
 
     Sums and products accumulate in float64 over blocks of a fixed size that are padded with the identity, so trailing
     identities (a zero-padded tile) leave every bit as it is; the result is rounded to fp32 once. A single block ends
     where numpy would only add up identities: its summation splits numbers into halves down to 128, which it adds in
     eight rows.
     """
-    if op == "subtract":
-        first = array[..., :1].astype(np.float64)
-        rest = reduce_last("add", array[..., 1:]) if array.shape[-1] > 1 else np.float64(0)
-        result: Array = (first[..., 0] - rest).astype(FLOAT32)
-        return result
-    if op in _EXACT:
-        reduced = _folded(_EXACT[op], array)
-        return reduced.astype(FLOAT32) if reduced.dtype.kind == "b" else reduced
-    if op not in ("add", "multiply"):
+    if op in _ACCUMULATED:
+        return _accumulated(array, count, *_ACCUMULATED[op]).astype(FLOAT32)
+    if op not in _EXACT and op != "subtract":
         raise KernelError("", f"'{op}' is not a reduction operator")
-    n = array.shape[-1]
+    flat = np.ascontiguousarray(array)
+    if count > 1:
+        flat = flat.reshape(*flat.shape[:-count], -1)
+    if op == "subtract":
+        first = flat[..., 0].astype(np.float64)
+        rest = reduce_last("add", flat[..., 1:]) if flat.shape[-1] > 1 else np.float64(0)
+        result: Array = (first - rest).astype(FLOAT32)
+        return result
+    reduced = _folded(_EXACT[op], flat)
+    return reduced.astype(FLOAT32) if reduced.dtype.kind == "b" else reduced
+
+
+def _accumulated(array: Array, count: int, ufunc: np.ufunc, identity: float) -> Array:
+    """``ufunc`` over the last ``count`` axes in float64: some rows at a time, whose numbers stay in a cache."""
+    outer, inner = array.shape[: array.ndim - count], array.shape[array.ndim - count :]
+    n, rows = prod(inner), prod(outer)
+    whole = array if len(outer) == 1 else array.reshape(rows, *inner)
     blocks = -(-n // _BLOCK) if n else 1
     size = blocks * _BLOCK if n > _BLOCK // 2 else _BLOCK // 2 if n > _BLOCK // 4 else -(-n // 8) * 8 or 8
-    if size == n:
-        padded = array.astype(np.float64, order="C")
-    else:
-        padded = (np.zeros if op == "add" else np.ones)((*array.shape[:-1], size))
-        padded[..., :n] = array
-    ufunc = np.add if op == "add" else np.multiply
-    if blocks == 1:
-        total = ufunc.reduce(padded, axis=-1)
-    else:
-        partial = ufunc.reduce(padded.reshape(*array.shape[:-1], blocks, _BLOCK), axis=-1)
-        total = partial[..., 0]
-        for i in range(1, blocks):
-            total = ufunc(total, partial[..., i])
-    rounded: Array = total.astype(FLOAT32)
-    return rounded
+    partial = np.empty((rows, blocks))
+    step = max(_CACHED // size, 1)
+    for start in range(0, rows, step):
+        part = whole if rows <= step else whole[start : start + step]
+        padded = np.empty((len(part), size))
+        if n < size:
+            padded[:, n:] = identity
+        given = padded if n == size else padded[:, :n]
+        (given if count == 1 else given.reshape(part.shape))[...] = part
+        parts = padded.reshape(len(part), blocks, -1)
+        ufunc.reduce(parts, axis=-1, out=partial if rows <= step else partial[start : start + step])
+    total: Array = partial[:, 0]
+    for i in range(1, blocks):
+        total = ufunc(total, partial[:, i])
+    return total if len(outer) == 1 else total.reshape(outer)
 
 
 def _folded(ufunc: np.ufunc, array: Array) -> Array:
@@ -85,10 +104,7 @@ def _folded(ufunc: np.ufunc, array: Array) -> Array:
 def reduce_axes(op: str, array: Array, axes: tuple[int, ...]) -> Array:
     """Reduce ``axes`` of ``array``; they stay as extents of 1."""
     shape, order = _reduced(array.shape, axes)
-    moved = np.ascontiguousarray(array if order is None else array.transpose(order))
-    if len(axes) > 1:
-        moved = moved.reshape(*moved.shape[: -len(axes)], -1)
-    return reduce_last(op, moved).reshape(shape)
+    return _reduce(op, array if order is None else array.transpose(order), len(axes)).reshape(shape)
 
 
 @lru_cache(4096)
@@ -104,7 +120,7 @@ def _reduced(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[tuple[int, 
 
 def reduce_free(op: str, array: Array) -> Array:
     """Reduce all free dimensions of (P, F...) to (P, 1)."""
-    return reduce_last(op, np.ascontiguousarray(array).reshape(array.shape[0], -1))[:, None]
+    return _reduce(op, array, array.ndim - 1).reshape(-1, 1)
 
 
 def tensor_reduce(

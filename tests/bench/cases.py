@@ -34,7 +34,8 @@ from nki_migrate.runtime.compare import Verdict, worst
 from nki_migrate.runtime.messages import Kernels, Request
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.sides import Side
-from nki_migrate.suggest import HELPS, TAKES_TILES, Budget, Suggestion, made_in_functions, suggestions
+from nki_migrate.suggest import HELPS, TAKES_TILES, Budget, Suggestion, suggestions
+from nki_migrate.suggest_factories import factories, made_elsewhere
 from nki_migrate.verdicts import CaseResult
 from nki_migrate.verify import Settings, evidence
 from nki_migrate.verify_migrated import rewritten_side
@@ -112,19 +113,21 @@ def _inner(name: str, file: Path) -> Iterator[Row]:
         tree = ast.parse(file.read_bytes())
     except SyntaxError:
         return
-    for kernel, reason in made_in_functions(tree).items():
+    for kernel, reason in made_elsewhere(tree).items():
         yield Row(name, kernel, "no case", 0, 0, reason)
 
 
 def _has_kernels(workers: Pool, file: Path) -> bool:
     """Does the file define kernels of Beta 1, or fail to load and look as if it did?"""
     reply = workers.submit(Request("kernels", str(file), seconds=60)).result()
-    if isinstance(reply, Kernels):
-        return any(kernel.dialect == "beta1" and not kernel.sub_kernel for kernel in reply.kernels)
     try:
-        statements = ast.parse(file.read_bytes()).body
+        tree = ast.parse(file.read_bytes())
     except SyntaxError:
         return False
+    if isinstance(reply, Kernels):
+        own = any(kernel.dialect == "beta1" and not kernel.sub_kernel for kernel in reply.kernels)
+        return own or bool(factories(tree))
+    statements = tree.body
     decorators = [ast.unparse(d) for s in statements if isinstance(s, ast.FunctionDef) for d in s.decorator_list]
     return any(re.match(r"(\w+\.)?nki[._](jit|trace|baremetal|benchmark)", text) for text in decorators)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ...analysis.carried_names import carried_names
 from ...project.program import Module
 from ...syntax.nodes import bound_by, default_values, named_parameters, positional_parameters
+from ..line_origins import Line, between, comments, inside_strings
 from .body import Unit, units_of
-from .line_origins import Line, between, comments, inside_strings
 from .plan import Handed, Looped, free_name, names_in
 
 

@@ -7,81 +7,43 @@ import re
 import tokenize
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import StringIO
 
-from ...expr.emission import Refuse, Said
-from ...model import Finding, Options, Outcome
+from ...expr.emission import Refuse
+from ...model import Options
 from ...project.kernel_code import kernels_of
 from ...project.program import Module, Program
 from ...syntax.codes import LAUNCH_GRID as CODE
 from ...syntax.node_index import of_kinds, walk
 from ...syntax.source import Source
+from ..edited_text import EditedText
+from ..line_origins import Edit, edited, lines_of
+from ..places import behind_arguments, behind_parameters, brackets
 from .idempotence import obstacle
 from .launches import Launch, nc_count
-from .line_origins import Edit, Line, edited, lines_of, place_in_input
 from .loops import Names, has_defaults, with_loops
-from .places import behind_arguments, behind_parameters, brackets
 from .plan import Handed, Looped, Plan, free_name, grid_parameter, names_in, plan
 from .questions import Asked, Call
 from .sizes import about_cores, factor, grid_text, is_written_out, size_text
 
 
 @dataclass
-class Relaunched:
-    """One module with its grids rewritten: its lines, what was left, how often, in which functions.
+class Relaunched(EditedText):
+    """One module with its grids rewritten.
 
     ``reviewed`` are the functions whose questions about the grid ``--unsafe`` answers, ``counts`` the names that it
     gave, in each of them, to the place in the grid and to the grid.
     """
 
-    lines: list[Line]
-    findings: list[Finding] = field(default_factory=list)
-    applied: Counter[str] = field(default_factory=Counter)
-    touched: set[str] = field(default_factory=set)
     reviewed: frozenset[str] = frozenset()
     counts: dict[str, frozenset[str]] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        return "\n".join(line.text for line in self.lines)
 
     @property
     def covered(self) -> frozenset[int]:
         """1-based lines of :attr:`text` that findings are about."""
         places = {finding.line for finding in self.findings}
         return frozenset(number for number, line in enumerate(self.lines, start=1) if line.origin in places)
-
-    @property
-    def said(self) -> list[Said]:
-        """The findings, in lines of :attr:`text`; of what is under review Beta 2 itself judges the launch."""
-        places: dict[int, int] = {}
-        for number, line in enumerate(self.lines, start=1):
-            places.setdefault(line.origin, number)
-        here = [replace(f, line=places[f.line]) for f in self.findings if f.line in places]
-        return [Said(ast.Pass(), finding, finding.applicability == "manual") for finding in here]
-
-    def joined(self, outcome: Outcome) -> Outcome:
-        """The outcome for :attr:`text` as one for the input."""
-
-        def place(line: int) -> int:
-            return place_in_input(self.lines, line)[0]
-
-        findings = {*self.findings}
-        for found in outcome.findings:
-            line, column = place_in_input(self.lines, found.line, found.column)
-            findings.add(replace(found, line=line, column=column))
-        return replace(
-            outcome,
-            findings=tuple(sorted(findings)),
-            applied=self.applied + Counter(outcome.applied),
-            touched=outcome.touched | self.touched,
-            moves=tuple(replace(m, lines=(place(m.lines[0]), place(m.lines[1]))) for m in outcome.moves),
-            decisions=tuple(sorted({replace(d, line=place(d.line)) for d in outcome.decisions})),
-            assumptions=frozenset(replace(a, line=place(a.line)) for a in outcome.assumptions),
-            left=frozenset(place(line) for line in outcome.left),
-            asserted=tuple(sorted(replace(a, line=place(a.line)) for a in outcome.asserted)),
-        )
 
 
 _GRIDS = re.compile(r"\b(program_id|num_programs|program_ndim|nc)\b")

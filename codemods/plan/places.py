@@ -7,8 +7,8 @@ import io
 import tokenize
 from dataclasses import dataclass
 
-from ...syntax.nodes import positional_parameters
-from ...syntax.source import Source
+from ..syntax.nodes import positional_parameters
+from ..syntax.source import Source
 
 _NO_CODE = {tokenize.NL, tokenize.COMMENT, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 

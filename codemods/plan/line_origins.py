@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import tokenize
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...syntax.source import Source
+from ..syntax.source import Source
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Edit:
 
 def lines_of(text: str) -> list[Line]:
     return [Line(line, number) for number, line in enumerate(text.split("\n"), start=1)]
+
+
+def margin_of(source: Source, statement: ast.stmt) -> str:
+    """The blanks in front of a statement that begins its line."""
+    start = source.offset(statement.lineno, 0)
+    return source.text[start : source.offset(statement.lineno, statement.col_offset)]
 
 
 def edited(source: Source, edits: Iterable[Edit]) -> list[Line]:
