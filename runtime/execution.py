@@ -33,6 +33,7 @@ from .made import launched_by
 from .messages import Kernel, Kernels, Observation, Probe, Reference, Reply, Request
 from .source import source_of
 from .spec.hardware import TARGETS
+from .spec.support_module import MARK
 from .trees import statements
 
 _PACKAGE = __name__.rpartition(".")[0]
@@ -147,7 +148,8 @@ def user_place(error: BaseException, file: str) -> tuple[str, int]:
 def load(file: str) -> ModuleType:
     """The module of a kernel file. Its directory comes first on ``sys.path``, so that its siblings import.
 
-    A file of a package that imports relatively is imported as a part of its package.
+    A file of a package that imports relatively is imported as a part of its package. Where it imports nothing of that
+    but the functions that a rewrite has added, the package's own files are not run: without these they were not.
     """
     file = os.path.abspath(file)
     if not os.path.isfile(file):
@@ -159,6 +161,8 @@ def load(file: str) -> ModuleType:
     if package is not None:
         root, name = package
         sys.path.insert(0, root)
+        if _needs_only_support(file, imports, name):
+            _open_packages(root, name)
         return importlib.import_module(name)
     sys.path.insert(0, os.path.dirname(file))
     stem = os.path.splitext(os.path.basename(file))[0]
@@ -211,13 +215,7 @@ def _roots_named_in(file: str, imports: _Imports) -> list[str]:
 
     That is the directory that holds the file's own package, or a ``src`` with a package that the file imports.
     """
-    named: set[str] = set()
-    for node in imports:
-        if isinstance(node, ast.Import):
-            named.update(alias.name.partition(".")[0] for alias in node.names)
-        elif node.module and not node.level:
-            named.add(node.module.partition(".")[0])
-    named -= {*sys.stdlib_module_names, *shims.ROOTS}
+    named = _absolute_roots(imports) - {*sys.stdlib_module_names, *shims.ROOTS}
     beside, directory = [], os.path.dirname(file)
     while (parent := os.path.dirname(directory)) != directory:
         if os.path.basename(directory) in named:
@@ -226,6 +224,47 @@ def _roots_named_in(file: str, imports: _Imports) -> list[str]:
         beside += [source] * any(os.path.isfile(os.path.join(source, name, "__init__.py")) for name in named)
         directory = "/" if _is_project(directory) else parent
     return beside[:1]
+
+
+def _absolute_roots(imports: _Imports) -> set[str]:
+    """The first parts of the names that absolute imports have."""
+    named: set[str] = set()
+    for node in imports:
+        if isinstance(node, ast.Import):
+            named.update(alias.name.partition(".")[0] for alias in node.names)
+        elif node.module and not node.level:
+            named.add(node.module.partition(".")[0])
+    return named
+
+
+def _needs_only_support(file: str, imports: _Imports, name: str) -> bool:
+    """Does a file, of which ``name`` is the module, import of its package only functions that a rewrite has added?"""
+    own = [node for node in imports if isinstance(node, ast.ImportFrom) and node.level]
+    is_named = name.partition(".")[0] in _absolute_roots(imports)
+    return not is_named and all(_is_support(file, node) for node in own)
+
+
+def _is_support(file: str, node: ast.ImportFrom) -> bool:
+    """Does a relative import in ``file`` name a module that a rewrite has added?"""
+    directory = os.path.dirname(file)
+    for _ in range(node.level - 1):
+        directory = os.path.dirname(directory)
+    if not node.module:
+        return False
+    try:
+        tree = _tree_of(os.path.join(directory, *node.module.split(".")) + ".py")
+    except (CaseError, SyntaxError):
+        return False
+    return MARK in (ast.get_docstring(tree) or "")
+
+
+def _open_packages(root: str, name: str) -> None:
+    """Let the packages around the module ``name`` be there, for imports below them, without what they run."""
+    parts = name.split(".")[:-1]
+    for count in range(1, len(parts) + 1):
+        spec = importlib.machinery.ModuleSpec(".".join(parts[:count]), None, is_package=True)
+        spec.submodule_search_locations = [os.path.join(root, *parts[:count])]
+        sys.modules.setdefault(spec.name, importlib.util.module_from_spec(spec))
 
 
 def _is_project(directory: str) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
+from nki_migrate.runtime.spec.support_module import MARK
 from nki_migrate.runtime.spec.versions import DEFAULT, Version
 
 from ..syntax.names import imports
 from .support_texts import ALIASES, DEFINITIONS, Definition, closure
 
 NAME = "nki_support"
-MARK = "nki-migrate wrote this module"
-"""What its doc string says: a module without it is somebody's own."""
 
 _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _HEAD = f'''"""What these kernels need and NKI does not have.
