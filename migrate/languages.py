@@ -16,7 +16,7 @@ from .claims import HOMES, dialect, dialects
 from .discover import STDIN, Found
 from .errors import InputError
 from .pins import versions_of
-from .reports import contents
+from .reports import bytes_at, contents
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Options, Rule
@@ -119,11 +119,22 @@ def split(files: Iterable[Found], forced: str = "") -> tuple[list[Found], dict[s
 
 
 def _language_at(file: Found, forced: str = "") -> str:
-    data = contents(file, b"") if file.path != STDIN else b""
+    data = contents(file, b"") if _names_another(file) else b""
     for name, (word, _) in HOMES.items() if isinstance(data, bytes) else ():
         if word in data and forced in (name, "") and _is_claimed(data, "" if forced else name, word):
             return name
     return "nki"
+
+
+def _names_another(file: Found) -> bool:
+    """Are there words of another language than NKI among the bytes of a file?"""
+    if file.path == STDIN or file.skipped or file.failed:
+        return False
+    try:
+        data = file.data if file.data is not None else bytes_at(file.path)
+    except OSError:
+        return False
+    return any(word in data for word, _ in HOMES.values())
 
 
 def _is_claimed(data: bytes, name: str, word: bytes) -> bool:

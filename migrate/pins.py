@@ -70,25 +70,30 @@ def _number(version: str) -> tuple[int, ...]:
 
 @cache
 def _nearest(directory: str, package: str) -> Wanted | None:
-    folder = Path(directory)
-    for above in (folder, *folder.parents):
-        files = [above / name for name in _NAMES]
-        try:
-            files += sorted(each for each in above.glob("*requirements*.txt") if each.is_file())
-        except OSError:
-            continue
-        for file in files:
-            found = _asked(file, package)
-            if found:
-                return Wanted(str(file), found)
-        if (above / ".git").exists():
-            break
-    return None
+    for file in _files_of(directory):
+        found = _asked(file, package)
+        if found:
+            return Wanted(file, found)
+    above = os.path.dirname(directory)
+    is_root = above == directory or os.path.exists(os.path.join(directory, ".git"))
+    return None if is_root else _nearest(above, package)
 
 
-def _asked(file: Path, package: str) -> tuple[tuple[str, str], ...]:
+@cache
+def _files_of(directory: str) -> tuple[str, ...]:
+    """The files of one folder that may say versions."""
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
+        listed = os.listdir(directory)
+    except OSError:
+        return ()
+    names = [name for name in _NAMES if name in listed]
+    names += sorted(name for name in listed if "requirements" in name and name.endswith(".txt"))
+    return tuple(path for name in names if os.path.isfile(path := os.path.join(directory, name)))
+
+
+def _asked(file: str, package: str) -> tuple[tuple[str, str], ...]:
+    try:
+        text = Path(file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ()
     wanted = re.compile(
