@@ -16,7 +16,7 @@ from nki_migrate.runtime.spec.kept_functions import ACTIVATIONS, ARITHMETIC, RED
 
 from ..analysis.instructions import Instruction, has_again, keeps
 from ..analysis.load_ranks import has_any_shape
-from ..expr.operands import Operand
+from ..expr.operands import Item, Operand
 from ..expr.values import Hbm, Tile
 from ..plan.truth_tiles import shows_its_type
 from ..render.dtypes import promoted, scalar_type, type_name
@@ -91,11 +91,26 @@ def _is_given(call: Call, *parameters: str) -> bool:
 def _loaded(call: Call) -> Operand | None:
     scope, node = call.scope, call.arguments["src"]
     view = operand(scope, node) if _is_given(call, "src") and not is_computation(scope, node) else None
+    view = _as_column(view) if view is not None else None
     if view is None or not isinstance(view.value, Hbm) or not is_plain(view) or not _gives_its_shape(call, view):
         return None
     if view.value.converted and not call.has("dtype"):
         return None
     return _stays(call, "dma_copy", {"src": view}, view.dims, view.dtype)
+
+
+def _as_column(view: Operand) -> Operand:
+    """``a[0:n, i]`` as ``a[0:n, i : i + 1]``, which has the shape of its tile; any other operand as it is."""
+    walked = [d for d, item in enumerate(view.items or ()) if not item.point]
+    if view.items is None or view.dims is None or len(view.dims) != 1 or list(view.sources) != walked:
+        return view
+    (rows,) = walked
+    if rows + 1 == len(view.items) or view.value.dims is None:
+        return view
+    items = [*view.items[: rows + 1], Item(view.items[rows + 1].start, "1"), *view.items[rows + 2 :]]
+    return replace(
+        view, items=tuple(items), sources=(rows, rows + 1), dims=(*view.dims, "1"), axes=(*view.axes[:1], None)
+    )
 
 
 def _gives_its_shape(call: Call, src: Operand) -> bool:

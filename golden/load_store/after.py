@@ -28,3 +28,17 @@ def halves_swapped(x):
     last = nl.ndarray((rows, half), dtype=nl.bfloat16, buffer=nl.shared_hbm)
     nl.store(last, kept[:, 1, :])
     return out, copy, last
+
+
+@nki.jit
+def columns_first(x):
+    """(P, F) gives (P, 3): the last column, the second one, and the first one plus the second one."""
+    rows, columns = x.shape
+    out = nl.ndarray((rows, 3), dtype=x.dtype, buffer=nl.shared_hbm)
+    last = nl.load(x[:, columns - 1 : columns])
+    nl.store(out[:, 0:1], value=last)
+    for i in nl.sequential_range(2):
+        column = nl.load(x[0:rows, i : i + 1])
+        nl.store(out[:, 1:2], value=column)
+        nl.store(out[:, 2:3], value=nl.add(nl.load(x[0:rows, 0:1]), column))
+    return out

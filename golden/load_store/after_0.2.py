@@ -31,3 +31,23 @@ def halves_swapped(x):
     last = nl.ndarray((rows, half), dtype=nl.bfloat16, buffer=nl.shared_hbm)
     nisa.dma_copy(dst=last, src=kept[:, 1, :])
     return out, copy, last
+
+
+@nki.jit
+def columns_first(x):
+    """(P, F) gives (P, 3): the last column, the second one, and the first one plus the second one."""
+    rows, columns = x.shape
+    out = nl.ndarray((rows, 3), dtype=x.dtype, buffer=nl.shared_hbm)
+    last = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=last, src=x[:, columns - 1])
+    nisa.dma_copy(dst=out[:, 0:1], src=last)
+    for i in nl.sequential_range(2):
+        column = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=column, src=x[0:rows, i])
+        nisa.dma_copy(dst=out[:, 1:2], src=column)
+        x_tile = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=x_tile, src=x[0:rows, 0])
+        add_tile = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=add_tile, data1=x_tile, data2=column, op=nl.add)
+        nisa.dma_copy(dst=out[:, 2:3], src=add_tile)
+    return out
