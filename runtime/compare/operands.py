@@ -211,7 +211,8 @@ class Walk:
     def _as_placed(self, i: int, j: int) -> tuple[Event, int]:
         """The new instruction, with the copy of its result where the old one has none; and how many they are."""
         placed = self.copied[1].at(j)
-        if placed is None or placed.op != self.old.events[i].op or self.copied[0].is_copied(i):
+        last = i if self.fused.read_as(i, self.new.events[j]) is None else i + 1
+        if placed is None or placed.op != self.old.events[i].op or self.copied[0].is_copied(last):
             return self.new.events[j], 1
         self.added.update(o.tile for o in self.new.events[j].operands if o.role in WRITTEN_ROLES)
         return placed, 2
