@@ -216,3 +216,37 @@ def k(x):
 def test_a_function_of_a_package_is_no_method_of_its_name(migrate):
     migration = migrate(NAMESAKES, {"x": TensorSpec((2, 16, 8), "float32")})
     assert (migration.outcome.findings, migration.trouble) == ((), ())
+
+
+NESTS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    tiles, rows, columns = x.shape
+    out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    n = 1
+    for t in nl.affine_range(tiles):
+        for i in nl.sequential_range(2):
+            for j in nl.sequential_range(2):
+                n = n + 1
+            nl.store(out[t], value=nl.multiply(nl.load(x[t]), float(n)))
+            for j in nl.sequential_range(2):
+                n = n * 2
+    nl.store(out[0], value=nl.multiply(nl.load(x[0]), float(n)))
+    return out
+"""
+
+
+def test_a_value_is_saved_once_for_loops_that_begin_with_it(migrate):
+    migration = migrate(NESTS, X)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    saved = [line.strip() for line in migration.outcome.source.splitlines() if "_before_loop" in line]
+    assert saved == [
+        "n_before_loop = n",
+        *["n = n_before_loop"] * 3,
+        "n_before_loop_2 = n",
+        "n = n_before_loop_2",
+    ]

@@ -77,6 +77,10 @@ class Edits:
     def keep_over(self, loop: ast.For, name: str, saved: str) -> None:
         """What ``name`` is before a loop, again at the start of each iteration; ``saved`` holds it."""
         self.before.setdefault(loop, []).append(New(f"{saved} = {name}", keeps=name))
+        self.keep_again(loop, name, saved)
+
+    def keep_again(self, loop: ast.For, name: str, saved: str) -> None:
+        """What ``saved`` holds already is ``name`` at the start of each iteration of a loop."""
         self.prologue.setdefault(loop, []).append(New(f"{name} = {saved}", keeps=name))
 
     def size(self) -> int:

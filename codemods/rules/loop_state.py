@@ -16,6 +16,7 @@ Source: NKI migration guide, "Consistent control flow behavior".
 from __future__ import annotations
 
 import ast
+import itertools
 
 from ..analysis.carried_names import carried_names
 from ..analysis.changed_objects import changes
@@ -48,7 +49,23 @@ def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
         value = scope.env[name]
         if type(value) is not Value and not isinstance(value, Python | DType | Tile | Hbm | Several):
             continue
-        scope.module.edits.keep_over(statement, name, scope.fresh(f"{name}_before_loop"))
+        saved = _saved_already(scope, statement, name)
+        if saved:
+            scope.module.edits.keep_again(statement, name, saved)
+        else:
+            scope.module.edits.keep_over(statement, name, scope.fresh(f"{name}_before_loop"))
+
+
+def _saved_already(scope: Scope, statement: ast.For, name: str) -> str:
+    """What holds the value of a name in front of a loop: saved before the loop around it, which binds it nowhere else
+    on the way; nothing where nothing does."""
+    around = scope.loops[-1].statement if scope.loops else None
+    elsewhere = any(name in node.names for node in of_kinds(scope.outermost, ast.Nonlocal, ast.Global))
+    if not isinstance(around, ast.For) or not any(s is statement for s in around.body) or elsewhere:
+        return ""
+    before = itertools.takewhile(lambda s: s is not statement, around.body)
+    texts = [new.text for new in scope.module.edits.prologue.get(around, []) if new.keeps == name]
+    return texts[0].removeprefix(f"{name} = ") if texts and not any(name in bound_by(s) for s in before) else ""
 
 
 def drop_needless(scope: Scope, statement: ast.For) -> None:
@@ -59,7 +76,7 @@ def drop_needless(scope: Scope, statement: ast.For) -> None:
         return
     _read, bound = names_used(edits, [statement])
     needless = kept - bound
-    for written in (edits.before[statement], edits.prologue[statement]):
+    for written in (edits.before.get(statement, []), edits.prologue[statement]):
         written[:] = [new for new in written if new.keeps not in needless]
     if needless == kept:
         scope.module.applied[CODE] -= 1
