@@ -86,6 +86,7 @@ class Files(StatusLine):
         self._what = what
         self._files = self._bytes = 0
         self._left: dict[str, int] = {}
+        self._alone: Mapping[str, int] = {}
         self._began_work = self._began
 
     def read(self, count: int, files: Collection[object]) -> None:
@@ -97,6 +98,11 @@ class Files(StatusLine):
         self._began_work = time.monotonic()
         self._left = dict(sizes)
         self._files, self._bytes = len(sizes), sum(sizes.values())
+
+    def alone(self, sizes: Mapping[str, int]) -> None:
+        """Large files, paths and bytes, are worked on now, and nothing beside them; none any more where it is empty."""
+        self._alone = sizes
+        self.show()
 
     def ended(self, report: Report) -> None:
         """A file's report is there."""
@@ -110,4 +116,5 @@ class Files(StatusLine):
         rest = f"{seconds:.0f} s so far"
         if done and left < self._bytes:
             rest = f"{done / seconds:.1f} a second, about {seconds * left / (self._bytes - left):.0f} s left"
-        self.write(f"{self._what}: {done} of {self._files} files, {rest}")
+        large = "".join(f"; alone: {path} ({size // 1000} kB)" for path, size in self._alone.items())
+        self.write(f"{self._what}: {done} of {self._files} files, {rest}{large}")

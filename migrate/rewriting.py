@@ -48,6 +48,9 @@ NKI = b"nki"
 # Up to this many files, the processes of a pool cost more than they save.
 _HANDFUL = 8
 
+_LARGE = 300_000
+"""Bytes of a file that is rewritten alone: its trees take some hundred times as many."""
+
 Processes = Callable[[int], AbstractContextManager[Executor]]
 """What rewrites: processes of this machine (how many are asked for), or of a cluster."""
 
@@ -161,12 +164,24 @@ def _made(
     if cluster is not None:
         yield from _pooled(groups, options, homes, cluster.processes, cluster.width, progress)
     elif jobs > 1 and sum(map(len, groups)) > _HANDFUL:
-        yield from _pooled(groups, options, homes, _workers, min(jobs, len(groups)), progress)
+        beside = [group for group in groups if not _large_files(group)]
+        for group in groups:
+            if large := _large_files(group):
+                progress.alone(large)
+                yield from _pooled([group], options, homes, _workers, 1, progress)
+        progress.alone({})
+        if beside:
+            yield from _pooled(beside, options, homes, _workers, min(jobs, len(beside)), progress)
     else:
         with _seldom_collected():
             for group in groups:
                 progress.show()
                 yield from _reported(group, options, homes)
+
+
+def _large_files(group: list[_Work]) -> dict[str, int]:
+    """The bytes of the files of a group that are so large that nothing is rewritten beside them, for the memory."""
+    return {path: len(data) for _, path, data in group if len(data) > _LARGE}
 
 
 def _contents(file: Found, options: Options) -> bytes | Report:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ..expr.evaluation import Evaluator
-from ..lower.access import basic_item, is_slice, operand
+from ..lower.access import operand
 from ..lower.calls import call_value, called_tensor, list_both, module_function, nested_call
 from ..lower.computations import is_computation
 from ..lower.compute import temporary
 from ..lower.declare import creation, declare
+from ..lower.items import basic_item, is_slice
 from ..lower.number_tables import is_element, reduced_table
 from ..lower.operator_values import operator_choice, operator_value
 from ..render.dtypes import type_name

@@ -19,12 +19,13 @@ from ..expr.frames import Loop
 from ..expr.operands import Operand
 from ..expr.values import Flag, Function, Hbm, Keyed, Python, Tile, Value, merge
 from ..lower.alternatives import either_origin
-from ..lower.assign import assign, augment
+from ..lower.assign import assign
 from ..lower.calls import call_statement, list_both, returned_value
 from ..lower.comprehensions import expand
 from ..lower.lost_bindings import left_tile
 from ..lower.nested_imports import move_import
 from ..lower.parameters import merged
+from ..lower.stores import augment
 from ..plan.absences import known_absences
 from ..project.draft import Draft
 from ..render.expressions import CALLABLE, beta2_name, render

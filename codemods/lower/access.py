@@ -12,17 +12,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.scope import is_tile
 from ..analysis.tuple_parts import part_of
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Item, Operand
-from ..expr.values import Absent, Axis, Grid, Hbm, Index, Object, Python, Slice, Tile, Value
+from ..expr.values import Axis, Grid, Hbm, Index, Object, Slice, Tile, Value
 from ..plan.own_tiles import own_tile
 from ..project.least_ranks import rank_at_least
 from ..render.expressions import render, render_named
-from ..render.foreign_indices import assert_number, may_be_slice
 from ..render.index import components_of, index_value
 from ..render.masks import is_mask
 from ..render.patterns import (
@@ -44,6 +42,7 @@ from ..syntax.names import dotted
 from ..syntax.node_index import walk
 from ..syntax.nodes import viewed
 from .dynamic import dynamic_access, index_tile
+from .items import basic_item, is_everything, is_slice, refuse_dynamic
 from .reshape import expanded, reshaped
 from .row_broadcasts import on_rows
 from .type_views import reinterpreted
@@ -111,12 +110,6 @@ def _named_slice(scope: Scope, element: ast.expr) -> ast.expr:
     """The ``nl.ds(...)`` that a name stands for; any other index as it is."""
     value = scope.env.get(element.id) if isinstance(element, ast.Name) else None
     return value.call if isinstance(value, Slice) else element
-
-
-def is_slice(scope: Scope, element: ast.expr) -> bool:
-    return isinstance(element, ast.Slice) or (
-        isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds"
-    )
 
 
 def _whole(scope: Scope, node: ast.Name) -> Operand | None:
@@ -202,7 +195,7 @@ def subscript(scope: Scope, node: ast.Subscript, base: Operand, elements: list[a
         if not elements or (isinstance(value, Tile) and value.blocks):
             return base
     if base.items is not None or base.pattern is not None or base.is_view:
-        return base if all(_is_everything(e) for e in elements) else _nested(scope, node, base, elements)
+        return base if all(is_everything(e) for e in elements) else _nested(scope, node, base, elements)
     if base.dims is None:
         return _unknown_rank(scope, node, base, elements)
     return _indexed(scope, node, base, _padded(scope, node, elements, len(base.dims)))
@@ -238,12 +231,6 @@ def _prefixed(base: Operand, indices: int) -> Operand:
     free = dims[len(base.prefix) :]
     sources = tuple(range(len(base.prefix), rank))
     return replace(base, dims=free, items=tuple(items), sources=sources, axes=(None,) * indices, shape="", prefix=())
-
-
-def _is_everything(element: ast.expr) -> bool:
-    if isinstance(element, ast.Constant) and element.value is Ellipsis:
-        return True
-    return isinstance(element, ast.Slice) and not (element.lower or element.upper or element.step)
 
 
 def _blocks(
@@ -337,7 +324,7 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
     prefix: tuple[str, ...] = ()
     if points and len(points) == len(elements):
         for element in elements:
-            _refuse_dynamic(scope, node, element)
+            refuse_dynamic(scope, node, element)
         prefix = tuple(render_named(scope, e) for e in elements)
     least = rank_at_least(scope.function, node, base.base) if not dynamic else 0
     if prefix and least >= len(elements) + 2:
@@ -374,55 +361,6 @@ def _indexed(
     return _result(scope, node, base, items, list(sources), [None] * len(sources))
 
 
-def basic_item(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> Item:
-    """What a slice, ``nl.ds`` or a number takes of a dimension of ``size`` elements."""
-    if isinstance(element, ast.Slice):
-        return slice_item(scope, element, size)
-    if isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds" and len(element.args) == 2:
-        start, count = (render_named(scope, argument) for argument in element.args)
-        full = start == "0" and scope.equal(count, size)
-        return Item(start, count, full, raw=render(scope, element))
-    _refuse_dynamic(scope, node, element)
-    if _is_no_number(scope, element):
-        what = f"it is not known what the index '{ast.unparse(element)}' is"
-        raise Refuse(node, VECTORS, what, "index with a number")
-    assert_number(scope, element)
-    return Item(render_named(scope, element), "1", point=True)
-
-
-def _is_no_number(scope: Scope, element: ast.expr) -> bool:
-    """May an index be something else than a number, a slice for example?"""
-    if isinstance(element, ast.Call) and scope.evaluator.module_function(scope, element) is not None:
-        return not isinstance(scope.evaluator.call_value(scope, element)[1], Python)
-    absent = isinstance(element, ast.Name) and isinstance(scope.env.get(element.id), Absent)
-    return absent or may_be_no_number(scope, element) or may_be_slice(scope, element)
-
-
-def slice_item(scope: Scope, element: ast.Slice, size: str) -> Item:
-    """``a:b`` of a dimension of ``size`` elements."""
-    if element.step is not None:
-        raise Refuse(element, VECTORS, "a slice with a step: Beta 2 drops the stride", "write the access as .ap(...)")
-    start = render_named(scope, element.lower) if element.lower is not None else "0"
-    stop = render_named(scope, element.upper) if element.upper is not None else size
-    for bound in (start, stop):
-        if bound.startswith("-"):
-            raise Refuse(element, VECTORS, "a slice that counts from the end", "count from the start")
-    raw = f"{start}:{stop}" if element.lower or element.upper else ":"
-    count = stop if start == "0" else algebra.difference(stop, start, scope.definitions)
-    return Item(start, count, start == "0" and scope.equal(stop, size), raw=raw)
-
-
-def _refuse_dynamic(scope: Scope, node: ast.Subscript, element: ast.expr) -> None:
-    for part in walk(element):
-        if isinstance(part, ast.Name) and isinstance(scope.env.get(part.id), Tile):
-            raise Refuse(
-                node,
-                VECTORS,
-                f"the tile '{part.id}' is an index: a dynamic access",
-                "write it as .ap(..., scalar_offset=) or .ap(..., vector_offset=)",
-            )
-
-
 def _refuse_unread(scope: Scope, node: ast.Subscript, element: ast.expr) -> None:
     """Beside index vectors, what a function of another package gives may be one, too."""
     for part in walk(element):
@@ -449,7 +387,7 @@ def _advanced(
         if isinstance(element, ast.Slice):
             raise Refuse(node, VECTORS, "a subscript that mixes slices and index vectors", "write slices only")
         if index_value(scope, element) is None:
-            _refuse_dynamic(scope, node, element)
+            refuse_dynamic(scope, node, element)
             _refuse_unread(scope, node, element)
     for d, (element, vector) in enumerate(zip(elements, vectors, strict=True)):
         if not isinstance(vector, Index):

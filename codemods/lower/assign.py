@@ -1,4 +1,4 @@
-"""Assignments: to a name, to a tuple of names, into a tensor, and augmented."""
+"""Assignments to a name and to a tuple of names; what goes into a tensor is in :mod:`.stores`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import ast
 from dataclasses import replace
 
 from ..analysis import positivity
-from ..analysis.instructions import Instruction
 from ..analysis.maybe_tensors import may_be_no_number, may_give_tensor, reads_tensor
 from ..analysis.name_views import described_anew
 from ..analysis.objects import changing_part
-from ..analysis.partitions import check_partitions
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
-from ..expr.tables import is_function, refusal_note
+from ..expr.tables import is_function
 from ..expr.values import (
     Absent,
     Allocator,
@@ -40,27 +38,23 @@ from ..render.masks import mask_value
 from ..render.open_ranks import assert_rank_of_part
 from ..render.optional_types import may_lack
 from ..render.sizes import unpacked_sizes
-from ..render.truths import check_augmented
 from ..render.type_names import dtype_text, is_dtype
 from ..render.vector_calls import unpacked
 from ..render.vector_sizes import with_named_size
 from ..rules import constants
-from ..rules.psum_accumulation import check_group
 from ..syntax import codes
-from ..syntax.codes import UNSUPPORTED
 from ..syntax.node_index import of_kinds
-from ..syntax.nodes import is_filled, returns_masked
+from ..syntax.nodes import is_filled
 from .access import operand
 from .calls import call_statement, call_value, constructed, module_function, named, parts_of, tuple_value
 from .computations import is_computation
-from .compute import bind, write
+from .compute import bind
 from .declare import allocator_value, buffer_value, creation, declare, is_bound_again
 from .deques import as_list
-from .dynamic import tell_rank
 from .number_tables import assign_table
 from .operator_values import is_operator, operator_value
-from .reductions import reduced
 from .star_targets import assign_starred
+from .stores import store
 from .tensor_lists import either_tensor
 
 DESTINATION = codes.ISA_DESTINATION
@@ -83,7 +77,7 @@ def assign(scope: Scope, statement: ast.stmt) -> None:
     elif isinstance(target, ast.Tuple | ast.List):
         _to_tuple(scope, statement, target, value)
     elif isinstance(target, ast.Subscript):
-        _to_subscript(scope, statement, target, value)
+        store(scope, statement, target, value)
     else:
         if operand(scope, value) is not None or is_computation(scope, value):
             raise Refuse(statement, DESTINATION, "a tile in an attribute of an object", "keep it in a local name")
@@ -402,101 +396,3 @@ def _elementwise(scope: Scope, statement: ast.stmt, names: list[str], values: li
 
 def _names(node: ast.AST) -> set[str]:
     return {n.id for n in of_kinds(node, ast.Name)}
-
-
-def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, value: ast.expr) -> None:
-    destination = operand(scope, target)
-    if destination is None:
-        _to_no_tensor(scope, target, value)
-        return
-    if isinstance(destination.value, Tile) and destination.value.blocks:
-        raise Refuse(target, codes.BLOCK_DIMENSIONS, "an assignment to several blocks at once", "loop over the blocks")
-    if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.loop_reduce":
-        reduced(scope, value, destination)
-        return
-    if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.load" and value.args and destination.dims:
-        tell_rank(scope, value.args[0], len(destination.dims))
-    function = module_function(scope, value) if isinstance(value, ast.Call) else None
-    if function is not None and returns_masked(function.node):
-        what = f"'{function.name}' returns a result under a mask: Beta 1 writes only what the mask lets through"
-        raise Refuse(value, codes.MASKS, what, "hand the destination to the function, and write it there")
-    if is_computation(scope, value) or operand(scope, value) is not None:
-        write(scope, value, destination)
-        return
-    if isinstance(value, ast.Call) and scope.qualified(value.func) is not None:
-        raise Refuse(
-            value,
-            UNSUPPORTED,
-            f"{scope.qualified(value.func)}(...) is not rewritten yet",
-            _note(scope.qualified(value.func)),
-        )
-    _fill(scope, statement, destination, value)
-
-
-def _to_no_tensor(scope: Scope, target: ast.Subscript, value: ast.expr) -> None:
-    """A number or an object into what is no tensor, as far as it is known."""
-    if is_computation(scope, value) or operand(scope, value) is not None:
-        raise Refuse(target, DESTINATION, "the destination is not known to be a tensor", "declare it in this function")
-    if isinstance(target.value, ast.Name) and type(scope.env.get(target.value.id)) is Value:
-        raise Refuse(target, DESTINATION, f"'{target.value.id}' is not known to be a tensor", "declare it here")
-    scope.emit(f"{render(scope, target.value)}[{scope.source.segment(target.slice)}] = {render(scope, value)}")
-
-
-def _note(qualified: str | None) -> str:
-    return refusal_note(qualified or "")
-
-
-def _fill(scope: Scope, statement: ast.stmt, destination: Operand, value: ast.expr) -> None:
-    number = value.operand if isinstance(value, ast.UnaryOp) else value
-    known = isinstance(number, ast.Constant) or (not may_be_no_number(scope, value) and not isinstance(value, ast.Call))
-    if not known:
-        raise Refuse(value, DESTINATION, "the value is not known to be a tensor or a number", "assign a tile")
-    if destination.space == "hbm":
-        raise Refuse(statement, DESTINATION, "a number written to HBM", "fill a tile, then copy it")
-    check_group(scope, statement, "memset", destination, False)
-    check_partitions(scope, statement, Instruction("memset", [], None, None), destination)
-    scope.apply(DESTINATION, statement)
-    scope.emit(f"{scope.nisa}.memset(dst={destination.text(())}, value={render(scope, value)})")
-
-
-def augment(scope: Scope, statement: ast.stmt) -> None:
-    """``t += x``: accumulation in PSUM for a matmul, else read, compute, write."""
-    assert isinstance(statement, ast.AugAssign)
-    target = statement.target
-    destination = operand(scope, target) if isinstance(target, ast.Name | ast.Subscript) else None
-    if destination is None:
-        if is_computation(scope, statement.value):
-            raise Refuse(statement, DESTINATION, "the destination is not known to be a tensor", "declare it here")
-        check_augmented(scope, statement)
-        operator = scope.source.text[scope.source.span(target)[1] : scope.source.span(statement.value)[0]].strip(
-            " (\\\n"
-        )
-        scope.emit(f"{scope.source.segment(target)} {operator} {render(scope, statement.value)}")
-        if isinstance(target, ast.Name):
-            _set(scope, target.id, Python())
-        return
-    in_sbuf = destination.space == "sbuf" and not destination.perhaps_psum
-    if _is_matmul(scope, statement.value) and not in_sbuf:
-        if destination.space != "psum" or not isinstance(statement.op, ast.Add):
-            raise Refuse(
-                statement,
-                codes.PSUM_ACCUMULATION,
-                "a matmul accumulated outside of PSUM",
-                "add it with nisa.tensor_tensor",
-            )
-        scope.apply(codes.PSUM_ACCUMULATION, statement)
-        write(scope, statement.value, destination, accumulate=True)
-        return
-    combined = ast.copy_location(ast.BinOp(_load(target), statement.op, statement.value), statement)
-    write(scope, combined, destination)
-
-
-def _load(target: ast.expr) -> ast.expr:
-    if isinstance(target, ast.Name):
-        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
-    assert isinstance(target, ast.Subscript)
-    return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
-
-
-def _is_matmul(scope: Scope, value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and scope.qualified(value.func) in ("nisa.nc_matmul", "nl.matmul")

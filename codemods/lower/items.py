@@ -1,0 +1,85 @@
+"""One element of a subscript as what it takes of a dimension: a slice, ``nl.ds``, or a number.
+
+Sources: NKI 2.26.1, "Tensor indexing"; NKI migration guide, "Update indexing syntax for mgrid and arange".
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..analysis.maybe_tensors import may_be_no_number
+from ..expr import algebra
+from ..expr.emission import Refuse
+from ..expr.operands import Item
+from ..expr.values import Absent, Python, Tile
+from ..render.expressions import render, render_named
+from ..render.foreign_indices import assert_number, may_be_slice
+from ..syntax import codes
+from ..syntax.node_index import walk
+
+if TYPE_CHECKING:
+    from ..analysis.scope import Scope
+
+VECTORS = codes.INDEX_VECTORS
+
+
+def is_slice(scope: Scope, element: ast.expr) -> bool:
+    return isinstance(element, ast.Slice) or (
+        isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds"
+    )
+
+
+def is_everything(element: ast.expr) -> bool:
+    if isinstance(element, ast.Constant) and element.value is Ellipsis:
+        return True
+    return isinstance(element, ast.Slice) and not (element.lower or element.upper or element.step)
+
+
+def basic_item(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> Item:
+    """What a slice, ``nl.ds`` or a number takes of a dimension of ``size`` elements."""
+    if isinstance(element, ast.Slice):
+        return slice_item(scope, element, size)
+    if isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds" and len(element.args) == 2:
+        start, count = (render_named(scope, argument) for argument in element.args)
+        full = start == "0" and scope.equal(count, size)
+        return Item(start, count, full, raw=render(scope, element))
+    refuse_dynamic(scope, node, element)
+    if _is_no_number(scope, element):
+        what = f"it is not known what the index '{ast.unparse(element)}' is"
+        raise Refuse(node, VECTORS, what, "index with a number")
+    assert_number(scope, element)
+    return Item(render_named(scope, element), "1", point=True)
+
+
+def _is_no_number(scope: Scope, element: ast.expr) -> bool:
+    """May an index be something else than a number, a slice for example?"""
+    if isinstance(element, ast.Call) and scope.evaluator.module_function(scope, element) is not None:
+        return not isinstance(scope.evaluator.call_value(scope, element)[1], Python)
+    absent = isinstance(element, ast.Name) and isinstance(scope.env.get(element.id), Absent)
+    return absent or may_be_no_number(scope, element) or may_be_slice(scope, element)
+
+
+def slice_item(scope: Scope, element: ast.Slice, size: str) -> Item:
+    """``a:b`` of a dimension of ``size`` elements."""
+    if element.step is not None:
+        raise Refuse(element, VECTORS, "a slice with a step: Beta 2 drops the stride", "write the access as .ap(...)")
+    start = render_named(scope, element.lower) if element.lower is not None else "0"
+    stop = render_named(scope, element.upper) if element.upper is not None else size
+    for bound in (start, stop):
+        if bound.startswith("-"):
+            raise Refuse(element, VECTORS, "a slice that counts from the end", "count from the start")
+    raw = f"{start}:{stop}" if element.lower or element.upper else ":"
+    count = stop if start == "0" else algebra.difference(stop, start, scope.definitions)
+    return Item(start, count, start == "0" and scope.equal(stop, size), raw=raw)
+
+
+def refuse_dynamic(scope: Scope, node: ast.Subscript, element: ast.expr) -> None:
+    for part in walk(element):
+        if isinstance(part, ast.Name) and isinstance(scope.env.get(part.id), Tile):
+            raise Refuse(
+                node,
+                VECTORS,
+                f"the tile '{part.id}' is an index: a dynamic access",
+                "write it as .ap(..., scalar_offset=) or .ap(..., vector_offset=)",
+            )
