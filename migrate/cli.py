@@ -15,10 +15,12 @@ from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
 from . import command_options, languages, output
 from . import emulate as emulation
 from .assess_cli import assess
+from .checking import WORD, check_reports
 from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, Configuration, configuration, shown_values
 from .discover import Found, found_files
 from .errors import InputError
 from .exit_codes import DONE, FAILED, INTERRUPTED, MEANING, UNREAD, exit_code
+from .ignores import without_codes
 from .module_option import told_modules
 from .rewrite_cli import rewrite
 from .rule_codes import require_known
@@ -220,9 +222,6 @@ def check(
     given: tuple[str, ...],
 ) -> int:
     """Say whether source is legal NKI; nothing is run. Of kernels of TileLang-Ascend, say whether their memory fits."""
-    from .checking import WORD, check_reports
-    from .ignores import without_codes
-
     found: Configuration = click.get_current_context().meta[CONFIGURATION]
     files = found_files(paths, found.excludes)
     options = Options(planning=command_options.planned(files, hardware, mode, planner, given))

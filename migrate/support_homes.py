@@ -113,8 +113,8 @@ def _imports(data: bytes) -> _Imports:
 def _folder(folder: str, target: str, excludes: Excludes | None) -> _Folder:
     repository = repository_of(folder)
     root = repository.root if repository is not None else ""
-    files = (entry for entry in os.scandir(folder) if entry.name.endswith(".py") and entry.is_file())  # no pipes
-    names = {entry.name.removesuffix(".py") for entry in files}
+    found = (entry for entry in os.listdir(folder) if entry.endswith(".py"))
+    names = {entry.removesuffix(".py") for entry in found if os.path.isfile(os.path.join(folder, entry))}  # no pipes
     beside = frozenset(names - sys.stdlib_module_names - _NKI - {"__init__"})
     top, dots = _package(folder, root)
     linked = frozenset[str]() if dots else _linked(folder, beside)
