@@ -84,6 +84,10 @@ class Options:
             return False
         return not self.select or any(code.startswith(prefix) for prefix in self.select)
 
+    def support_home(self, path: str) -> SupportHome | None:
+        """The module that has the functions which the rewrite of a file needs; ``None`` where they stand in its own."""
+        return next((home for place, home in self.support_homes if place == path), None)
+
 
 KEPT = "is kept for a statement that was left alone"
 """How the message ends of a finding that only follows from another one."""

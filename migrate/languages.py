@@ -16,7 +16,7 @@ from .claims import HOMES, dialect, dialects
 from .discover import STDIN, Found
 from .errors import InputError
 from .pins import versions_of
-from .reports import bytes_at, contents
+from .reports import bytes_of, contents
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Options, Rule
@@ -131,7 +131,7 @@ def _names_another(file: Found) -> bool:
     if file.path == STDIN or file.skipped or file.failed:
         return False
     try:
-        data = file.data if file.data is not None else bytes_at(file.path)
+        data = bytes_of(file)
     except OSError:
         return False
     return any(word in data for word, _ in HOMES.values())

@@ -148,7 +148,7 @@ def contents(file: Found, word: bytes) -> bytes | Report:
     if file.skipped or file.failed:
         return Report(file.path, "skipped" if file.skipped else "failed", file.skipped or file.failed)
     try:
-        data = file.data if file.data is not None else bytes_at(file.path)
+        data = bytes_of(file)
     except OSError as error:
         return Report(file.path, "failed", f"cannot read: {error.strerror or error}")
     if is_notebook(file.path):
@@ -211,6 +211,11 @@ def bytes_at(path: str) -> bytes:
         return sys.stdin.buffer.read()
     with open(path, "rb") as file:
         return file.read()
+
+
+def bytes_of(file: Found) -> bytes:
+    """The content of a file that was found. Raises ``OSError``."""
+    return file.data if file.data is not None else bytes_at(file.path)
 
 
 def parsed(data: bytes) -> tuple[Text, ast.Module]:

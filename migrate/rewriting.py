@@ -370,7 +370,7 @@ def _guarded(
     except Exception as error:
         return internal_error(path, data, error)
     findings = tuple(sorted(outcome.findings))
-    home = next((home for name, home in options.support_homes if name == source_name(path)), None)
+    home = options.support_home(source_name(path))
     if outcome.support and home is not None:
         against = against or home.problem
     if against:

@@ -19,7 +19,7 @@ from nki_migrate.codemods.render.support_module import NAME, extended, is_ours
 
 from .discover import Found, is_ignored
 from .errors import FileError
-from .reports import Report, bytes_at
+from .reports import Report, bytes_at, bytes_of
 from .repository import repository_of
 from .rewriting import WORD, source_name
 from .text import decoded, encoded
@@ -101,7 +101,7 @@ def with_homes(options: Options, files: Iterable[Found], excludes: Excludes | No
 def _data(file: Found) -> bytes:
     """What a file holds; nothing for one that cannot be read, as its report says."""
     try:
-        return file.data if file.data is not None else bytes_at(file.path)
+        return bytes_of(file)
     except OSError:
         return b""
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..model import Options
-from ..project.program import Module, Program
+from ..project.program import Module, program_of
 from ..syntax.codes import INDEX_VECTORS as CODE
 from ..syntax.local_names import bound_here, local_names, own_statements
 from ..syntax.node_index import children, of_kinds, walk
@@ -47,9 +47,7 @@ def written_out(sources: Mapping[str, Source], options: Options) -> dict[str, Ed
     plain = {path: EditedText(lines_of(source.text)) for path, source in sources.items() if path not in concerned}
     if not concerned:
         return plain
-    program = Program({path: Module(source, options, path, {}) for path, source in sources.items()})
-    for module in program.modules.values():
-        module.program = program
+    program = program_of(sources, options)
     return plain | {path: _Writing(program.modules[path]).result() for path in concerned}
 
 

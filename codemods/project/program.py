@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -106,7 +106,8 @@ class Module:
         self.needed_imports: dict[str, str] = {}
         self.needed_names: dict[ast.ImportFrom, dict[str, str]] = {}
         self.from_imports: dict[str, str] = {}
-        self.support_home = next((home.module for place, home in options.support_homes if place == path), "")
+        home = options.support_home(path)
+        self.support_home = home.module if home is not None else ""
         self.support: dict[str, str] = {}
         self.support_names: dict[str, str] = {}
         self.captured: dict[ast.FunctionDef, dict[str, Value]] = {}
@@ -411,3 +412,11 @@ def _statements_in(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
             yield part
         elif part:
             yield from (child for child in part if not isinstance(child, cst.SimpleStatementLine))
+
+
+def program_of(sources: Mapping[str, Source], options: Options) -> Program:
+    """The modules of some texts, by path, which know that they are rewritten together."""
+    program = Program({path: Module(source, options, path, {}) for path, source in sources.items()})
+    for module in program.modules.values():
+        module.program = program
+    return program

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ...expr.emission import Refuse
 from ...model import Options
-from ...project.program import Module, Program, numbered
+from ...project.program import Module, numbered, program_of
 from ...syntax.codes import NESTED_FUNCTIONS as CODE
 from ...syntax.node_index import of_kinds, walk
 from ...syntax.nodes import bound_by, default_values, first_line, inner_functions, named_parameters
@@ -35,9 +35,7 @@ def moved_out(sources: Mapping[str, Source], options: Options) -> dict[str, Edit
     plain = {path: EditedText(lines_of(source.text)) for path, source in sources.items() if path not in concerned}
     if not concerned:
         return plain
-    program = Program({path: Module(source, options, path, {}) for path, source in sources.items()})
-    for module in program.modules.values():
-        module.program = program
+    program = program_of(sources, options)
     return plain | {path: _rewritten(program.modules[path], options) for path in concerned}
 
 

@@ -13,7 +13,7 @@ from io import StringIO
 from ...expr.emission import Refuse
 from ...model import Options
 from ...project.kernel_code import kernels_of
-from ...project.program import Module, Program
+from ...project.program import Module, Program, program_of
 from ...syntax.codes import LAUNCH_GRID as CODE
 from ...syntax.node_index import of_kinds, walk
 from ...syntax.source import Source
@@ -53,9 +53,7 @@ def relaunched(sources: Mapping[str, Source], options: Options) -> dict[str, Rel
     """Modules that import from each other, by path, after this rule."""
     if not options.enabled(CODE) or not _are_concerned(sources):
         return {path: Relaunched(lines_of(source.text)) for path, source in sources.items()}
-    program = Program({path: Module(source, options, path, {}) for path, source in sources.items()})
-    for module in program.modules.values():
-        module.program = program
+    program = program_of(sources, options)
     return _Rewriting(program, plan(program), options.unsafe).result()
 
 
