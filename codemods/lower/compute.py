@@ -20,6 +20,7 @@ from ..expr.operands import Operand
 from ..expr.tables import is_parameter, parameters, required_parameters
 from ..expr.values import Declaration, Tile
 from ..plan.conversions import assert_one_conversion, converts_in_psum, may_convert_in_psum
+from ..plan.in_place import overwritten
 from ..plan.placement import check_skipped_rows, check_starts
 from ..render.clipping import check_cut
 from ..render.expressions import render
@@ -257,6 +258,10 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     if instruction.dims is None and instruction.ranked is not None:
         instruction = replace(instruction.ranked(), optional=instruction.optional)
     instruction = _of_type(instruction, instruction.dtype)
+    own = overwritten(scope, instruction, name)
+    if own is not None:
+        place(scope, node, instruction, of_name(scope, name, own))
+        return own
     final, name = name, _free_name(scope, instruction, name)
     if instruction.dims is None and not instruction.like:
         raise Refuse(node, DESTINATION, "the shape of the result is not known", "declare the tile and assign to it")
