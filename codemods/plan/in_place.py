@@ -84,41 +84,49 @@ def _is_only_name(scope: Scope, name: str) -> bool:
     if any(argument.arg == name for argument in of_kinds(scope.function.args, ast.arg)):
         return False
     return all(
-        _is_read(scope, node, parents) if isinstance(node.ctx, ast.Load) else _is_made(scope, parents[node])
+        _is_read(scope, node, parents, name) if isinstance(node.ctx, ast.Load) else _is_made(scope, parents[node], name)
         for node in uses_by_name(scope.function).get(name, [])
     )
 
 
-def _is_made(scope: Scope, statement: ast.AST) -> bool:
-    """Does a statement bind its target to a tile that it makes, or compute in place?"""
+def _is_made(scope: Scope, statement: ast.AST, name: str) -> bool:
+    """Does a statement bind ``name`` to a tile that it makes, or to its own tile?"""
     if isinstance(statement, ast.AugAssign):
         return True
     if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
         return False
     value = statement.value
     made = isinstance(value, ast.Call) and (scope.qualified(value.func) or "")
-    return isinstance(value, ast.BinOp) or (made in HANDLERS and made not in _VIEWS) or made in CREATIONS
+    makes = isinstance(value, ast.BinOp) or (made in HANDLERS and made not in _VIEWS) or made in CREATIONS
+    return makes or _viewed(value) == name
 
 
-def _is_read(scope: Scope, node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> bool:
-    """Is a tile read, written or described where it is named, and not kept under another name?"""
+def _viewed(node: ast.expr) -> str:
+    """The name of the tile that an expression is a view of, or a part; empty for any other expression."""
+    while isinstance(node, ast.Subscript | ast.Attribute | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_read(scope: Scope, node: ast.AST, parents: Mapping[ast.AST, ast.AST], name: str) -> bool:
+    """Is the tile ``name`` read, written or described where it is named, and not kept under another name?"""
     parent = parents[node]
     match parent:
         case ast.Attribute(attr=attribute):
             called = parents[parent]
             if attribute in TENSOR_ATTRIBUTES:
                 return True
-            return isinstance(called, ast.Call) and called.func is parent and _is_read(scope, called, parents)
+            return isinstance(called, ast.Call) and called.func is parent and _is_read(scope, called, parents, name)
         case ast.Subscript(value=value):
-            return value is node and (not isinstance(parent.ctx, ast.Load) or _is_read(scope, parent, parents))
+            return value is node and (not isinstance(parent.ctx, ast.Load) or _is_read(scope, parent, parents, name))
         case ast.keyword():
-            return _is_read(scope, parent, parents)
+            return _is_read(scope, parent, parents, name)
         case ast.Call():
-            name = scope.qualified(parent.func) or ""
-            plain = name.startswith(("nl.", "nisa.")) and name not in _VIEWS
-            return plain or (name in _VIEWS and _is_read(scope, parent, parents))
-        case ast.BinOp() | ast.Return():
+            function = scope.qualified(parent.func) or ""
+            plain = function.startswith(("nl.", "nisa.")) and function not in _VIEWS
+            return plain or (function in _VIEWS and _is_read(scope, parent, parents, name))
+        case ast.BinOp() | ast.Return() | ast.AugAssign():
             return True
-        case ast.AugAssign():
-            return True
+        case ast.Assign(targets=[ast.Name(id=target)]):
+            return target == name
     return False
