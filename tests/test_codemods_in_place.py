@@ -25,12 +25,18 @@ def doubled(t):
     return t
 
 
+def summed(t, u):
+    whole = nl.add(t, u)
+    return nl.multiply(whole, 0.5)
+
+
 @nki.jit
 def k(x, y):
     out = nl.ndarray((8, 64, 32), dtype=nl.float32, buffer=nl.shared_hbm)
     a = nl.load(x)
     b = nl.load(y)
-    c = doubled(same(a))
+    c = nl.add(a, b)
+    nl.store(out[7], value=summed(a, doubled(same(nl.load(y)))))
 """
 NAMES = ("a", "b", "c")
 ARGS = {name: TensorSpec((64, 32), "float32", "normal") for name in ("x", "y")}
@@ -38,8 +44,15 @@ OPERATIONS = (
     *("nisa.tensor_scalar({0}, np.multiply, 1.5)", "nisa.tensor_scalar({0}, np.add, {1}[:, 0:1])") * 2,
     *("nisa.tensor_tensor({0}, {1}, np.add)", "nisa.tensor_tensor({1}, {0}, np.subtract)") * 2,
     *("nisa.activation(op=nl.tanh, data={0})", "nl.multiply({0}, {1})", "nl.tanh({0})", "{0} - {1}") * 2,
-    *("nl.copy({0})", "doubled({0})", "nisa.tensor_scalar({0}, np.add, 1.0, op1=np.multiply, operand1={0}[:, 3:4])"),
+    *(
+        "nl.copy({0})",
+        "doubled({0})",
+        "summed({0}, {1})",
+        "summed({1}, {0})",
+        "nisa.tensor_scalar({0}, np.add, 1.0, op1=np.multiply, operand1={0}[:, 3:4])",
+    ),
 )
+CALLS = ("nl.store(out[7], value=summed({0}, {1}))", "d = summed({0}, {1})", "d = same({1})", "d = doubled({0})")
 HOLDERS = ("{0} = {1}", "{0} = same({1})", "part = {1}[:, 0:16]", "{0}[:, 0:8] = nl.copy({1}[:, 8:16])")
 
 
@@ -50,12 +63,12 @@ class _Kernel:
         self.random, self.lines, self.stores = random, [HEAD], 0
 
     def text(self) -> str:
-        self.lines += ["    whole = nl.load(y)\n", "    part = whole[:, 0:16]\n"]
+        self.lines += ["    whole = nl.load(y)\n", "    part = whole[:, 0:16]\n", "    d = whole\n"]
         for _ in range(self.random.randint(4, 9)):
             self.statement("    ", 0)
         for name in NAMES:
             self.store("    ", name)
-        self.lines.append("    nl.store(out[6, :, 0:16], value=part)\n")
+        self.lines += ["    nl.store(out[6, :, 0:16], value=part)\n", "    nl.store(out[7], value=d)\n"]
         return "".join(self.lines) + "    return out\n"
 
     def store(self, indent: str, name: str) -> None:
@@ -75,6 +88,8 @@ class _Kernel:
             self.lines.append(indent + self.random.choice(HOLDERS).format(*names) + "\n")
         elif kind < 0.35:
             self.store(indent, names[0])
+        elif kind < 0.45:
+            self.lines.append(indent + self.random.choice(CALLS).format(*names) + "\n")
         else:
             again = names if self.random.random() < 0.8 else names[::-1]
             self.lines.append(f"{indent}{names[0]} = {self.random.choice(OPERATIONS).format(*again)}\n")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.comparison import SAME_ELEMENT
@@ -22,8 +23,16 @@ from ..expr import algebra
 from ..expr.operands import Operand
 from ..expr.tables import CREATIONS
 from ..expr.values import Tile
+from ..syntax.names import dotted
 from ..syntax.node_index import of_kinds, walk
-from ..syntax.nodes import names_read_by_nested, parents_of, uses_by_name
+from ..syntax.nodes import (
+    assignment_counts,
+    by_parameter,
+    named_parameters,
+    names_read_by_nested,
+    parents_of,
+    uses_by_name,
+)
 
 if TYPE_CHECKING:
     from ..analysis.instructions import Instruction
@@ -77,28 +86,85 @@ def _computes_there(instruction: Instruction, name: str) -> bool:
 
 
 def _is_only_name(scope: Scope, name: str) -> bool:
-    """Does nothing in the function but ``name`` ever hold a tile that it is bound to?"""
-    if name in scope.captured or any(name in read for read in names_read_by_nested(scope.function).values()):
-        return False
-    parents = parents_of(scope.function)
-    if any(argument.arg == name for argument in of_kinds(scope.function.args, ast.arg)):
-        return False
-    return all(
-        _is_read(scope, node, parents, name) if isinstance(node.ctx, ast.Load) else _is_made(scope, parents[node], name)
-        for node in uses_by_name(scope.function).get(name, [])
-    )
+    """Does nothing but ``name`` ever hold a tile that the function binds it to?"""
+    is_parameter = any(argument.arg == name for argument in of_kinds(scope.function.args, ast.arg))
+    return not is_parameter and name not in scope.captured and _Holder(scope, scope.function, name).is_only()
 
 
-def _is_made(scope: Scope, statement: ast.AST, name: str) -> bool:
-    """Does a statement bind ``name`` to a tile that it makes, or to its own tile?"""
-    if isinstance(statement, ast.AugAssign):
-        return True
-    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+@dataclass(frozen=True)
+class _Holder:
+    """A name of a function that holds a tile; ``calls`` are the functions that have handed it on to this one."""
+
+    scope: Scope
+    function: ast.FunctionDef
+    name: str
+    calls: tuple[ast.FunctionDef, ...] = ()
+
+    def is_only(self) -> bool:
+        """Does no other name, list or function hold the tile behind the function's statements?"""
+        if any(self.name in read for read in names_read_by_nested(self.function).values()):
+            return False
+        uses = uses_by_name(self.function).get(self.name, [])
+        parents = parents_of(self.function)
+        return all(
+            self._is_read(node, parents) if isinstance(node.ctx, ast.Load) else self._is_made(parents[node])
+            for node in uses
+        )
+
+    def _is_made(self, statement: ast.AST) -> bool:
+        """Does a statement bind the name to a tile that it makes, or to its own tile?"""
+        if isinstance(statement, ast.AugAssign):
+            return True
+        if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+            return False
+        value = statement.value
+        made = self._function(value) if isinstance(value, ast.Call) else ""
+        makes = isinstance(value, ast.BinOp) or (made in HANDLERS and made not in _VIEWS) or made in CREATIONS
+        return makes or _viewed(value) == self.name
+
+    def _is_read(self, node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> bool:
+        """Is the tile read, written or described where it is named, and not kept under another name?"""
+        parent = parents[node]
+        match parent:
+            case ast.Attribute(attr=attribute):
+                called = parents[parent]
+                if attribute in TENSOR_ATTRIBUTES:
+                    return True
+                return isinstance(called, ast.Call) and called.func is parent and self._is_read(called, parents)
+            case ast.Subscript(value=value):
+                return value is node and (not isinstance(parent.ctx, ast.Load) or self._is_read(parent, parents))
+            case ast.keyword():
+                return self._is_read(parent, parents)
+            case ast.Call():
+                function = self._function(parent)
+                if function in _VIEWS:
+                    return self._is_read(parent, parents)
+                return function.startswith(("nl.", "nisa.")) or self._is_given_back(parent, node)
+            case ast.Return():
+                return not self.calls
+            case ast.BinOp() | ast.AugAssign():
+                return True
+            case ast.Assign(targets=[ast.Name(id=target)]):
+                return target == self.name
         return False
-    value = statement.value
-    made = isinstance(value, ast.Call) and (scope.qualified(value.func) or "")
-    makes = isinstance(value, ast.BinOp) or (made in HANDLERS and made not in _VIEWS) or made in CREATIONS
-    return makes or _viewed(value) == name
+
+    def _function(self, call: ast.Call) -> str:
+        """The function of NKI that a call means; empty for any other."""
+        chain = dotted(call.func)
+        is_own = chain is not None and chain[0] in assignment_counts(self.function)
+        return "" if is_own else self.scope.qualified(call.func) or ""
+
+    def _is_given_back(self, call: ast.Call, node: ast.AST) -> bool:
+        """Does a function of the module hold a tile that it gets no longer than it runs, and not give it back?"""
+        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        callee = self.scope.module.functions.get(name) if name not in assignment_counts(self.function) else None
+        if callee is None or callee in self.calls or callee is self.function:
+            return False
+        given = [parameter for parameter, _, value in by_parameter(callee, call) if node in walk(value)]
+        given += [k.arg for k in call.keywords if k is node and k.arg is not None]
+        own = {argument.arg for argument in named_parameters(callee)}
+        calls = (*self.calls, self.function)
+        return own.issuperset(given) and all(_Holder(self.scope, callee, each, calls).is_only() for each in given)
 
 
 def _viewed(node: ast.expr) -> str:
@@ -106,27 +172,3 @@ def _viewed(node: ast.expr) -> str:
     while isinstance(node, ast.Subscript | ast.Attribute | ast.Call):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_read(scope: Scope, node: ast.AST, parents: Mapping[ast.AST, ast.AST], name: str) -> bool:
-    """Is the tile ``name`` read, written or described where it is named, and not kept under another name?"""
-    parent = parents[node]
-    match parent:
-        case ast.Attribute(attr=attribute):
-            called = parents[parent]
-            if attribute in TENSOR_ATTRIBUTES:
-                return True
-            return isinstance(called, ast.Call) and called.func is parent and _is_read(scope, called, parents, name)
-        case ast.Subscript(value=value):
-            return value is node and (not isinstance(parent.ctx, ast.Load) or _is_read(scope, parent, parents, name))
-        case ast.keyword():
-            return _is_read(scope, parent, parents, name)
-        case ast.Call():
-            function = scope.qualified(parent.func) or ""
-            plain = function.startswith(("nl.", "nisa.")) and function not in _VIEWS
-            return plain or (function in _VIEWS and _is_read(scope, parent, parents, name))
-        case ast.BinOp() | ast.Return() | ast.AugAssign():
-            return True
-        case ast.Assign(targets=[ast.Name(id=target)]):
-            return target == name
-    return False
