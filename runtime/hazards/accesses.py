@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from ..compare.correspondence import WRITTEN_ROLES
 from ..compare.trace import HbmTensor, Program, TileRow, dtype_named
 from ..events import Event, Operand
+from ..spec.comparison import WRITTEN_ROLES
 
 _ADDING = ("accumulate", "dst_rmw_op")
 _REDUCING = {
