@@ -1,4 +1,4 @@
-"""Large outputs of a run: what crosses in memory is what would cross in the message."""
+"""What a run sends: large outputs in memory are what would be in the message, events of it keep every field."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from nki_migrate.runtime import elsewhere
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Failure, Packed, Run
-from nki_migrate.runtime.compare.trace import LARGE, Elsewhere
+from nki_migrate.runtime.compare.trace import LARGE, Elsewhere, Program
+from nki_migrate.runtime.events import Event, Operand
 from nki_migrate.runtime.messages import Request, decode_reply
 from nki_migrate.runtime.pool import pool
 
@@ -95,3 +98,42 @@ def test_only_a_regular_file_is_mapped_and_only_what_it_has() -> None:
             os.close(each)
     failure = Failure(False, "no run")
     assert elsewhere.left(failure, 0, 0) is elsewhere.brought(failure) is failure
+
+
+OPERANDS = st.builds(
+    Operand,
+    st.sampled_from(["dst", "data"]),
+    st.sampled_from(["sbuf", "hbm"]),
+    st.integers(0, 9),
+    st.booleans(),
+    st.integers(0, 127),
+    st.integers(0, 99),
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 8), st.integers(1, 9)), max_size=3).map(tuple),
+    st.sampled_from(["float32", "int8"]),
+    st.booleans(),
+    st.booleans(),
+)
+VALUES = st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.tuples(st.integers())
+EVENTS = st.builds(
+    Event,
+    st.integers(1, 99),
+    st.sampled_from(["memset", "nc_matmul"]),
+    st.lists(OPERANDS, max_size=4).map(tuple),
+    st.lists(st.tuples(st.text(max_size=3), VALUES), max_size=2).map(tuple),
+    st.just("k.py"),
+    st.integers(0, 99),
+    st.booleans(),
+    st.lists(st.tuples(st.just("load"), st.just("mode"), VALUES), max_size=1).map(tuple),
+)
+
+
+def fields_of(event: Event) -> list[object]:
+    """Every field, those among them that a comparison of events leaves out."""
+    return [vars(event), [vars(operand) for operand in event.operands]]
+
+
+@given(st.lists(EVENTS, max_size=4).map(tuple))
+def test_events_cross_with_every_field(events: tuple[Event, ...]) -> None:
+    run = decode_reply(pickle.dumps(Run((), (Program((), (), events),))))
+    assert isinstance(run, Run)
+    assert [fields_of(event) for event in run.programs[0].events] == [fields_of(event) for event in events]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..events import Event, Loop
+from ..events import Event, Loop, flat, from_flat
 from ..machine import Machine
 from ..memory import Allocation
 from ..numerics import DTYPES
@@ -156,6 +156,12 @@ class Program:
     def without(self, sequences: Container[int]) -> Program:
         """The program without the instructions of these sequence numbers."""
         return replace(self, events=tuple(event for event in self.events if event.sequence not in sequences))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "events": flat(self.events)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, events=from_flat(state["events"]))
 
 
 @dataclass(frozen=True)
@@ -333,7 +339,13 @@ def dtype_named(name: str) -> np.dtype[Any]:
     return np.dtype(name) if found is None else found
 
 
+_PLAIN = (bool, str, int, float, type(None))
+
+
 def _plain_event(event: Event) -> Event:
+    """``event`` without objects of a kernel's own; most have none."""
+    if not event.exempt and all(type(value) in _PLAIN for _, value in event.attributes):
+        return event
     exempt = tuple((function, key, plain(value)) for function, key, value in event.exempt)
     return replace(event, attributes=tuple((key, plain(value)) for key, value in event.attributes), exempt=exempt)
 
