@@ -29,6 +29,9 @@ from .messages import LENGTH, Probe, Reply, Request, receive, send
 from .stopwatch import Stopwatch
 
 _MAX_PRINTED = 20_000
+_ALLOCATIONS = 50_000
+"""Objects that a run makes between two collections: what it records stays to its end, and would be read again and
+again. Tiles are no part of cycles, so that their memory does not wait."""
 _MAX_FILE = 1 << 30
 """Bytes that a kernel may write to one file: what it prints goes to one, too, and has no other end."""
 
@@ -37,6 +40,7 @@ def main() -> None:
     """Serve requests from the file descriptor ``argv[1]`` and answer on ``argv[2]`` until the tool closes its end."""
     execution.preload()
     gc.freeze()  # no collection of a child reads what it shares with this process
+    gc.set_threshold(_ALLOCATIONS, *gc.get_threshold()[1:])
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     requests: BinaryIO = os.fdopen(int(sys.argv[1]), "rb")
