@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..events import Event, Operand
-from ..spec.comparison import WRITTEN_ROLES, exempt, other_fields
+from ..spec.comparison import BY_NUMBER_ULPS, WRITTEN_ROLES, exempt, other_fields
 from .accumulations import as_computed
 from .changes import explained
 from .columns import as_scalar
@@ -87,7 +87,25 @@ def compare_operands(
     if differences and not any(tile.pinned for tile in tiles):
         notes.append(UNPINNED)
     notes += _notes(walks)
+    if differences and inexact is None and all(walk.inexact is None for walk in walks):
+        notes += _undeclared(before, after, permitted)
     return explained(level_verdict("operands", differences, summary, notes), before, after)
+
+
+def _undeclared(before: Run, after: Run, permitted: Sequence[Permitted]) -> list[str]:
+    """What declares divisions that are a reciprocal and a multiplication after, where nothing else sets the two apart.
+
+    The rewrite declares them itself; of two files that a user compares nobody has.
+    """
+    walks = walked(before, after, permitted, Inexact(BY_NUMBER_ULPS, "--ulps"))
+    count = sum(len(walk.divided) for walk in walks)
+    if not count or any(walk.difference is not None for walk in walks):
+        return []
+    divisions = "1 division that is" if count == 1 else f"{count} divisions that are"
+    return [
+        f"all that differs is {divisions} a reciprocal and a multiplication after, as NKI022 writes them: "
+        f"--ulps {BY_NUMBER_ULPS} declares their rounding"
+    ]
 
 
 def _notes(walks: Sequence[Walk]) -> list[str]:

@@ -18,6 +18,8 @@ from .versions import version as version_of
 
 ANY = "*"
 """Any instruction."""
+BY_TILE_ULPS, BY_NUMBER_ULPS = 1, 2
+"""ULP in fp32 between a quotient and the product with the inverse: of a tile, rounded to fp32, and of a number."""
 
 
 @dataclass(frozen=True)
