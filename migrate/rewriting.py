@@ -154,7 +154,7 @@ def _grouped(
 
 
 def _few_trees(work: list[_Work]) -> dict[str, ast.Module]:
-    """The trees of files that use kernels of ``neuronxcc``'s, and of those that may define them; of others the imports."""
+    """The trees of files that use kernels of ``neuronxcc``'s or may define them, and of others the imports."""
     trees: dict[str, ast.Module] = {}
     names: set[str] = set()
     for item in work:
