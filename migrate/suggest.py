@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
+from nki_migrate.codemods.syntax.module_level import where_installed
 from nki_migrate.runtime.cases import Case, MemberSpec, ObjectSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Kernels, Probe, Request
@@ -137,12 +138,13 @@ def suggestions(
         asked = f" '{unknown[0]}'" if unknown else ""
         inner = "".join(f"; {line}" for line in made_elsewhere(tree).values())
         raise InputError(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}{inner}")
-    found = _Work(workers, Path(file), tree, budget, Clock(workers.width), status, made)
+    found = _Work(workers, Path(file), where_installed(tree), budget, Clock(workers.width), status, made)
     return found.suggestions([name for name in names if not kernels or name in kernels])
 
 
 def has_proposals(path: Path, tree: ast.Module, kernel: str) -> bool:
     """Would :func:`suggestions` try anything for a kernel of a file? It runs the kernels that the module defines."""
+    tree = where_installed(tree)
     named = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == kernel)
     definition = next(named, None)
     if definition is None:
@@ -163,6 +165,7 @@ class _Work:
     status: StatusLine | None = None
     factories: Mapping[str, Factory] = field(default_factory=dict)
     ran: int = 0
+    renamed: dict[str, ast.FunctionDef] = field(default_factory=dict)
 
     def suggestions(self, kernels: Sequence[str]) -> Iterator[Suggestion]:
         """First a case for each kernel, what runs for one being tried for the next; then those that show it."""
@@ -208,8 +211,20 @@ class _Work:
     def _definition(self, kernel: str) -> ast.FunctionDef | None:
         if kernel in self.factories:
             return self.factories[kernel].whole
-        nodes = ast.walk(self.tree)
-        return next((n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == kernel), None)
+        functions = [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+        own = next((function for function in functions if function.name == kernel), None)
+        return own or self._decorated_by_hand(kernel, functions)
+
+    def _decorated_by_hand(self, kernel: str, functions: Sequence[ast.FunctionDef]) -> ast.FunctionDef | None:
+        """The function behind ``kernel = nki.jit(function)``, by that name."""
+        for statement in self.tree.body:
+            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == kernel:
+                value = statement.value
+                given = ast.unparse(value.args[0]) if isinstance(value, ast.Call) and value.args else ""
+                for function in functions:
+                    if function.name == given and kernel not in self.renamed:
+                        self.renamed[kernel] = ast.FunctionDef(**{**vars(function), "name": kernel})
+        return self.renamed.get(kernel)
 
     def _search(self, kernel: str, known: Sequence[Case], deadline: float, *, alone: bool) -> Search:
         definition = self._definition(kernel)

@@ -50,6 +50,7 @@ from ..rules import (
 from ..syntax import codes
 from ..syntax.codes import LANGUAGE
 from ..syntax.mark_text import WORD, without_marks
+from ..syntax.module_level import module_statements, stand_ins
 from ..syntax.names import canonical
 from ..syntax.names import imports as names_imported
 from ..syntax.node_index import of_kinds, trees_changed, trees_kept, walk
@@ -417,10 +418,12 @@ def _environment(module: Module) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             counts[node.id] = counts.get(node.id, 0) + 1
     changing = _changing_globals(module.source.tree)
-    for statement in module.source.tree.body:
+    for statement in module_statements(module.source.tree):
         if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
             continue
         target = statement.targets[0]
+        if target in stand_ins(module.source.tree):
+            continue
         module.definitions |= {n: text for n, text in _numbers(module, target, statement.value) if counts[n] == 1}
         if isinstance(target, ast.Name):
             value = _global_value(scope, statement.value)
@@ -452,9 +455,13 @@ def _numbers(module: Module, target: ast.expr, value: ast.expr) -> Iterator[tupl
 
 def _changing_globals(tree: ast.Module) -> set[str]:
     """Names of the module that something else than a plain assignment at its top level binds (again)."""
-    other = [s for s in tree.body if not isinstance(s, ast.Assign | ast.FunctionDef | ast.ClassDef)]
+    statements = module_statements(tree)
+    around = (ast.If, ast.Try) if len(statements) > len(tree.body) else ()
+    other = [s for s in statements if not isinstance(s, (ast.Assign, ast.FunctionDef, ast.ClassDef, *around))]
     told = {name for node in of_kinds(tree, ast.Global) for name in node.names}
-    return told.union(*(bound_by(statement) for statement in other))
+    assigned = Counter(name for s in statements if isinstance(s, ast.Assign) for name in bound_by(s))
+    guarded = {name for s in set(statements) - set(tree.body) if isinstance(s, ast.Assign) for name in bound_by(s)}
+    return told.union({n for n in guarded if assigned[n] > 1}, *(bound_by(statement) for statement in other))
 
 
 def _global_value(scope: Scope, value: ast.expr) -> Value:
