@@ -89,6 +89,38 @@ def _suggested(directory: Path, text: str) -> tuple[str, bool, tuple[str, ...]]:
     return found.kernel, bool(found.cases), found.unseen
 
 
+HELD = f"{IMPORTS}\n\nclass Layer:\n\n{_in(KERNEL)}\n    @nki.jit\n    def own(self, x):\n        return x\n"
+
+
+def test_a_kernel_that_a_class_holds_has_cases_by_both_names(tmp_path: Path):
+    assert _suggested(tmp_path, HELD) == ("Layer.k", True, ())
+
+
+OPTIONAL = f"""{IMPORTS}
+
+def moved(tile, sink=None):
+    have_sink = sink is not None
+    if have_sink:
+        tile = nl.add(tile, sink)
+    return tile
+
+
+@nki.jit
+def k(x, sinks=None):
+    out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    sink = None
+    if sinks is not None:
+        sink = nl.load(sinks[0:128, 0:1], dtype=nl.float32)
+    tile = nl.load(x[0:128, 0:64], dtype=nl.float32)
+    nl.store(out, value=moved(tile, sink=sink))
+    return out
+"""
+
+
+def test_whether_a_tile_is_there_is_no_mask():
+    assert rewrite(OPTIONAL).findings == ()
+
+
 MASKED = f"""{IMPORTS}
 
 def warmed(tile):
