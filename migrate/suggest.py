@@ -332,6 +332,8 @@ class _Work:
         definition = self._definition(kernel) or ast.Pass()
         calls = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
         own = any(isinstance(called, ast.Name) for called in calls)
+        parts = (node for node in ast.walk(definition) if isinstance(node, ast.Subscript))
+        own = own or any(isinstance(part.ctx, ast.Store) for part in parts)
         named = any(re.search(r"store|dma|put|send|copy", ast.unparse(called)) for called in calls)
         return own or named
 
