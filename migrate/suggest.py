@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from nki_migrate.codemods.syntax.module_level import where_installed
 from nki_migrate.runtime.cases import Case, MemberSpec, ObjectSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Kernels, Probe, Request
@@ -30,7 +31,7 @@ from .suggest_calls import called_cases
 from .suggest_clock import Clock
 from .suggest_cover import covering
 from .suggest_extents import with_extents
-from .suggest_factories import Factory, factories, made_elsewhere
+from .suggest_factories import Factory, factories, held_by_classes, made_elsewhere
 from .suggest_facts import parameters
 from .suggest_host import host_cases
 from .suggest_objects import with_fields_of
@@ -120,12 +121,13 @@ def suggestions(
         asked = f" '{unknown[0]}'" if unknown else ""
         inner = "".join(f"; {line}" for line in made_elsewhere(tree).values())
         raise NoKernel(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}{inner}", hints=bool(inner))
-    found = _Work(workers, Path(file), tree, budget, Clock(workers.width), status, made)
+    found = _Work(workers, Path(file), where_installed(tree), budget, Clock(workers.width), status, made)
     return found.suggestions([name for name in names if (not kernels or name in kernels) and name not in known])
 
 
 def has_proposals(path: Path, tree: ast.Module, kernel: str) -> bool:
     """Would :func:`suggestions` try anything for a kernel of a file, or for a function of it that makes one?"""
+    tree = where_installed(tree)
     factory = factories(tree).get(kernel)
     named = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == kernel)
     definition = factory.whole if factory is not None else next(named, None)
@@ -147,6 +149,7 @@ class _Work:
     status: StatusLine | None = None
     factories: Mapping[str, Factory] = field(default_factory=dict)
     ran: int = 0
+    renamed: dict[str, ast.FunctionDef | None] = field(default_factory=dict)
 
     def suggestions(self, kernels: Sequence[str]) -> Iterator[Suggestion]:
         """First a case for each kernel, what runs for one being tried for the next; then those that show it."""
@@ -192,8 +195,21 @@ class _Work:
     def _definition(self, kernel: str) -> ast.FunctionDef | None:
         if kernel in self.factories:
             return self.factories[kernel].whole
-        nodes = ast.walk(self.tree)
-        return next((n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == kernel), None)
+        functions = [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+        own = next((function for function in functions if function.name == kernel), None)
+        if own is None and kernel not in self.renamed:
+            known = held_by_classes(self.tree).get(kernel) or self._decorated_by_hand(kernel, functions)
+            self.renamed[kernel] = known and ast.FunctionDef(**{**vars(known), "name": kernel})
+        return own or self.renamed[kernel]
+
+    def _decorated_by_hand(self, kernel: str, functions: Sequence[ast.FunctionDef]) -> ast.FunctionDef | None:
+        """The function behind ``kernel = nki.jit(function)``."""
+        for statement in self.tree.body:
+            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == kernel:
+                value = statement.value
+                given = ast.unparse(value.args[0]) if isinstance(value, ast.Call) and value.args else ""
+                return next((function for function in functions if function.name == given), None)
+        return None
 
     def _search(self, kernel: str, known: Sequence[Case], deadline: float, *, alone: bool) -> Search:
         definition = self._definition(kernel)
@@ -288,7 +304,22 @@ class _Work:
         said = "" if search.obstacle is None else search.obstacle[1].message
         if caller and (_NO_OUTPUT in said or self._gives_nothing(kernel)):
             return f"{HELPS}: '{caller}' calls it"
-        return late + _obstacle(search)
+        if search.stopped:
+            what = f"a run was stopped before its end, with {_tensors(search.stopped[0])}"
+            return f"{what}: it may need more time (--seconds)"
+        if not search.tried or self._writes(kernel):
+            return late + _obstacle(search)
+        return "it writes to no tensor in HBM: its body seems to be missing"
+
+    def _writes(self, kernel: str) -> bool:
+        """May a kernel write to a tensor in HBM, itself or in what it calls?"""
+        definition = self._definition(kernel) or ast.Pass()
+        calls = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
+        own = any(isinstance(called, ast.Name) for called in calls)
+        parts = (node for node in ast.walk(definition) if isinstance(node, ast.Subscript))
+        own = own or any(isinstance(part.ctx, ast.Store) for part in parts)
+        named = any(re.search(r"store|dma|put|send|copy", ast.unparse(called)) for called in calls)
+        return own or named
 
 
 def _calling_kernel(tree: ast.Module, name: str) -> str:
@@ -349,7 +380,6 @@ def _obstacle(search: Search) -> str:
     case, failure = search.obstacle
     line = linecache.getline(failure.file, failure.line).strip()
     place = f"{os.path.basename(failure.file)}:{failure.line}" if failure.line else os.path.basename(failure.file)
-    given = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.args.items() if hasattr(spec, "shape"))
     quoted = f" (`{line}`)" if line else ""
     endings = search.endings if _NO_OUTPUT in failure.message else [(failure.file, failure.line, failure.message)]
     for file, number, message in endings:
@@ -358,8 +388,14 @@ def _obstacle(search: Search) -> str:
             return f"{TAKES_TILES}, which no launch can give: see {os.path.basename(file)}:{number} (`{asking}`)"
     if search.alike >= _ALWAYS:
         alike = f"all {search.alike} proposals that ended there failed alike, so no argument seems to change it"
-        return f"none passed {place}{quoted}: {failure.message}; {alike}; one had {given or 'no tensors'}"
-    return f"the best of them ended at {place}{quoted}: {failure.message}; with {given or 'no tensors'}"
+        return f"none passed {place}{quoted}: {failure.message}; {alike}; one had {_tensors(case)}"
+    return f"the best of them ended at {place}{quoted}: {failure.message}; with {_tensors(case)}"
+
+
+def _tensors(case: Case) -> str:
+    """The tensors of a case, with their shapes."""
+    shapes = (f"{name} {list(spec.shape)}" for name, spec in case.args.items() if hasattr(spec, "shape"))
+    return ", ".join(shapes) or "no tensors"
 
 
 def _takes_tiles(line: str, case: Case) -> bool:

@@ -100,7 +100,7 @@ def _undocumented(function: ast.FunctionDef) -> list[ast.stmt]:
 
 def made_elsewhere(tree: ast.Module) -> dict[str, str]:
     """The kernels in functions and methods that no case launches, by name, each with the reason."""
-    known = {factory.kernel for factory in factories(tree).values()}
+    known = {factory.kernel for factory in factories(tree).values()} | {*held_by_classes(tree).values()}
     found: dict[int, tuple[str, str]] = {}
     for owner, node in _inner_kernels(tree):
         if node not in known:
@@ -109,6 +109,13 @@ def made_elsewhere(tree: ast.Module) -> dict[str, str]:
                 "a kernel of the module can be launched, and so can the one that a function of the module returns"
             )
     return dict(found.values())
+
+
+def held_by_classes(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    """The kernels that a class of the module holds and that need no object of it, as ``Class.name``."""
+    classes = (statement for statement in tree.body if isinstance(statement, ast.ClassDef))
+    held = ((c, f) for c in classes for f in c.body if isinstance(f, ast.FunctionDef) and is_kernel(f))
+    return {f"{c.name}.{f.name}": f for c, f in held if [a.arg for a in _positional(f)[:1]] not in (["self"], ["cls"])}
 
 
 def _inner_kernels(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:

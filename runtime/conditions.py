@@ -117,6 +117,7 @@ class _Watcher(ast.NodeTransformer):
     def __init__(self, file: str) -> None:
         self.file = file
         self.held = 0
+        self.inside = False
 
     def _call(self, value: ast.expr) -> ast.expr:
         if isinstance(value, ast.Constant) or not hasattr(value, "lineno"):
@@ -167,9 +168,15 @@ class _Watcher(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST:
         if any(isinstance(each, ast.Name) and each.id == "__name__" for each in ast.walk(node.test)):
             return node  # a script's own part, which no launch runs
-        guards = _only_raises(node.body) or _only_raises(node.orelse)
+        guards = _only_raises(node.body) or _only_raises(node.orelse) or (not self.inside and _defines(node))
         node.test = node.test if guards else self._test(node.test)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        around, self.inside = self.inside, True
+        self.generic_visit(node)
+        self.inside = around
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
@@ -269,6 +276,11 @@ def _is_of_two(call: ast.Call) -> bool:
 
 def _is_comparison(value: ast.expr) -> bool:
     return isinstance(value, ast.Compare) or (isinstance(value, ast.Call) and _name(value) in _COMPARISONS)
+
+
+def _defines(node: ast.If) -> bool:
+    """Does a condition of a module decide what it defines, as ``if HAS_NKI`` does? No launch asks it."""
+    return any(isinstance(s, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom) for s in node.body)
 
 
 def _only_raises(body: list[ast.stmt]) -> bool:

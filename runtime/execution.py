@@ -15,7 +15,7 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import ModuleType
@@ -296,9 +296,9 @@ def frontend_of(candidate: object, language: str) -> Frontend | None:
 
 
 def kernels_of(module: ModuleType, language: str = "nki") -> list[Kernel]:
-    """The kernels that ``module`` itself defines, in source order."""
+    """The kernels that ``module`` itself defines, in source order; one that a class holds is ``Class.name``."""
     found: dict[str, Kernel] = {}
-    for name, bound in vars(module).items():
+    for name, bound in _defined(module):
         value = absent.decorated(bound) or bound
         front = frontend_of(value, language)
         if front is None:
@@ -306,8 +306,19 @@ def kernels_of(module: ModuleType, language: str = "nki") -> list[Kernel]:
         code = getattr(inspect.unwrap(cast(Any, front.function(value))), "__code__", None)
         if code is None or not _same_file(code.co_filename, module):
             continue
+        if "." in name and code.co_varnames[:1] in (("self",), ("cls",)):
+            continue  # it needs an object of its class
         found[name] = Kernel(name, front.name, code.co_firstlineno, front.is_part(value))
     return sorted(found.values(), key=lambda kernel: (kernel.line, kernel.name))
+
+
+def _defined(module: ModuleType) -> Iterator[tuple[str, object]]:
+    """The names of a module, and those that its classes hold."""
+    for name, bound in list(vars(module).items()):
+        yield name, bound
+        if inspect.isclass(bound) and bound.__module__ == module.__name__ and bound.__qualname__ == name:
+            for member, value in list(vars(bound).items()):
+                yield f"{name}.{member}", value.__func__ if isinstance(value, staticmethod) else value
 
 
 def _same_file(filename: str, module: ModuleType) -> bool:
@@ -316,7 +327,7 @@ def _same_file(filename: str, module: ModuleType) -> bool:
 
 def _kernel(module: ModuleType, name: str, language: str) -> tuple[Any, Frontend]:
     """The kernel object called ``name``, and what runs it."""
-    value = getattr(module, name, None)
+    value = getattr(module, name, None) if "." not in name else dict(_defined(module)).get(name)
     front = frontend_of(value, language)
     if front is not None:
         return value, front

@@ -139,3 +139,11 @@ def test_the_time_of_a_file_is_kept(tmp_path: Path, text: str) -> None:
     before = time.process_time()
     found(tmp_path, text + "\n@nki.jit\ndef never(x):\n    raise ValueError(x)\n", 3.0)
     assert time.process_time() - before < 6.0
+
+
+def test_a_kernel_that_writes_to_nothing_is_told_so_and_one_that_fails_is_not(tmp_path: Path) -> None:
+    start = "@nki.jit\ndef k(x):\n    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+    check = "    assert x.shape[0] % 128 == x.shape[1] % 128 == 0\n"
+    assert "its body seems to be missing" in found(tmp_path, f"{start}{check}    return out\n", 4.0)["k"].reason
+    written = found(tmp_path, f"{start}    out[0:1, 0:1] = nl.load(x[0:1, 0:1])\n    return out\n", 4.0)["k"]
+    assert written.cases == () and "missing" not in written.reason

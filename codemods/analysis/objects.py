@@ -199,7 +199,7 @@ def _is_quiet(scope: Scope, call: ast.Call, elements: bool, seen: tuple[ast.Func
 
 def _method(scope: Scope, node: ast.Attribute) -> ast.FunctionDef | None:
     """The method that ``name.method`` means, where the source tells that ``name`` is of a class of this module."""
-    classes = [s for s in scope.module.source.tree.body if isinstance(s, ast.ClassDef)]
+    classes = scope.module.classes.values()
     if not classes or not isinstance(node.value, ast.Name) or scope.assigned[node.value.id] != 1:
         return None
     names = {n.id for n in _told_classes(scope, node.value.id) if isinstance(n, ast.Name)}

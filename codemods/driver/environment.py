@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
@@ -13,6 +14,7 @@ from ..expr.tables import dtype_name, is_function
 from ..expr.values import Api, DType, Python, Value
 from ..project.program import Module
 from ..syntax import codes
+from ..syntax.module_level import module_statements, stand_ins
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import bound_by
 
@@ -27,10 +29,12 @@ def bind_globals(module: Module) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             counts[node.id] = counts.get(node.id, 0) + 1
     changing = _changing_globals(module.source.tree)
-    for statement in module.source.tree.body:
+    for statement in module_statements(module.source.tree):
         if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
             continue
         target = statement.targets[0]
+        if target in stand_ins(module.source.tree):
+            continue
         module.definitions |= {n: text for n, text in _numbers(module, target, statement.value) if counts[n] == 1}
         if isinstance(target, ast.Name):
             value = _global_value(scope, statement.value)
@@ -62,9 +66,13 @@ def _numbers(module: Module, target: ast.expr, value: ast.expr) -> Iterator[tupl
 
 def _changing_globals(tree: ast.Module) -> set[str]:
     """Names of the module that something else than a plain assignment at its top level binds (again)."""
-    other = [s for s in tree.body if not isinstance(s, ast.Assign | ast.FunctionDef | ast.ClassDef)]
+    statements = module_statements(tree)
+    around = (ast.If, ast.Try) if len(statements) > len(tree.body) else ()
+    other = [s for s in statements if not isinstance(s, (ast.Assign, ast.FunctionDef, ast.ClassDef, *around))]
     told = {name for node in of_kinds(tree, ast.Global) for name in node.names}
-    return told.union(*(bound_by(statement) for statement in other))
+    assigned = Counter(name for s in statements if isinstance(s, ast.Assign) for name in bound_by(s))
+    guarded = {name for s in set(statements) - set(tree.body) if isinstance(s, ast.Assign) for name in bound_by(s)}
+    return told.union({n for n in guarded if assigned[n] > 1}, *(bound_by(statement) for statement in other))
 
 
 def _global_value(scope: Scope, value: ast.expr) -> Value:

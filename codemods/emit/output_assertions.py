@@ -14,7 +14,8 @@ from ..model import Asserted
 from ..project.program import Module
 from ..render.support_texts import closure
 from ..syntax.mark_text import is_mark
-from ..syntax.node_index import tree_of, walk
+from ..syntax.module_level import definitions_around, module_statements
+from ..syntax.node_index import of_kinds, tree_of, walk
 
 _UNTOLD = "the source does not tell"
 
@@ -49,10 +50,10 @@ def output_assertions(module: Module, original: str, text: str) -> tuple[Asserte
 
 def _assertions(tree: ast.Module) -> Iterator[tuple[str, ast.Assert]]:
     """The assertions of a module but for marks, each with the definition at the top level that it stands in."""
-    for statement in tree.body:
-        for node in walk(statement):
-            if isinstance(node, ast.Assert) and not is_mark(node):
-                yield getattr(statement, "name", ""), node
+    around = definitions_around(tree)
+    for node in of_kinds(tree, ast.Assert):
+        if not is_mark(node):
+            yield around.get(node, ""), node
 
 
 def _imported(module: Module) -> Iterator[tuple[str, ast.Assert]]:
@@ -103,7 +104,7 @@ class _Places:
 
     def function(self, line: int) -> str:
         """The definition at the top level that a line of the source stands in."""
-        for statement in self.module.source.tree.body:
+        for statement in module_statements(self.module.source.tree):
             if statement.lineno <= line <= (statement.end_lineno or 0) and hasattr(statement, "name"):
                 return str(statement.name)
         return ""
@@ -136,7 +137,7 @@ class _Places:
         return found
 
     def _definition(self, name: str) -> int:
-        named = (s.lineno for s in self.module.source.tree.body if getattr(s, "name", None) == name)
+        named = (s.lineno for s in module_statements(self.module.source.tree) if getattr(s, "name", None) == name)
         return next(named, 1)
 
 

@@ -22,7 +22,7 @@ def class_of(module: Module, node: ast.expr) -> tuple[ast.ClassDef, ast.Function
     if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
         return None
     name = _constructor(module, function.value.id)
-    cls = next((s for s in module.source.tree.body if isinstance(s, ast.ClassDef) and s.name == name), None)
+    cls = module.classes.get(name)
     methods = [s for s in cls.body if isinstance(s, ast.FunctionDef) and s.name == function.attr] if cls else []
     return (cls, methods[0]) if cls is not None and len(methods) == 1 else None
 

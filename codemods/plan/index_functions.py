@@ -16,6 +16,7 @@ from ..model import Options
 from ..project.program import Module, program_of
 from ..syntax.codes import INDEX_VECTORS as CODE
 from ..syntax.local_names import bound_here, local_names, own_statements
+from ..syntax.module_level import module_statements
 from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import first_line, positional_parameters, returned_expression
 from ..syntax.source import Source
@@ -80,7 +81,7 @@ class _Writing:
                 break
             self.functions |= defined
         touched: set[str] = set()
-        for outer in source.tree.body:
+        for outer in module_statements(source.tree):
             before = len(self.edits)
             if isinstance(outer, ast.FunctionDef) and outer in self.module.program.kernel_code:
                 self._write(outer, (outer,))

@@ -22,6 +22,7 @@ from functools import cached_property
 
 from nki_migrate.runtime.spec import beta1
 
+from ..syntax.module_level import Definition, module_definitions, module_statements
 from ..syntax.names import Import, canonical, dotted, imports
 from ..syntax.node_index import children, indexed, indexed_together, of_kinds, walk
 from .links import Link, links, links_between
@@ -47,7 +48,6 @@ _MOVING = {"nl.ndarray", "nl.load", "nl.store"}
 _VECTORS = {"nl.arange", "nl.mgrid"}
 """Host code that defines a kernel may make the index vectors that the kernel captures."""
 
-Definition = ast.FunctionDef | ast.ClassDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -207,7 +207,7 @@ def _reached(files: Mapping[str, _File], homes: Mapping[Definition, _File], kern
 def kernels_of(tree: ast.Module) -> set[str]:
     """The names of the kernels that a module defines."""
     imported = {item.name: item for item in imports(tree)}
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in module_definitions(tree).values() if isinstance(node, ast.FunctionDef)]
     return {
         f.name for f in functions if any(decorator_name(imported, d) in KERNEL_DECORATORS for d in f.decorator_list)
     }
@@ -260,14 +260,14 @@ class _File:
 
     def __init__(self, path: str, tree: ast.Module, linked: dict[str, Link], naming: Naming) -> None:
         self.path, self.tree, self.links, self.naming = path, tree, linked, naming
-        self.definitions: dict[str, Definition] = {s.name: s for s in tree.body if isinstance(s, Definition)}
+        self.definitions: dict[str, Definition] = module_definitions(tree)
         self.classes = [d for d in self.definitions.values() if isinstance(d, ast.ClassDef)]
         self.whole = {f for d in self.definitions.values() for f in _functions_in(d)}
         self.imports: dict[str, Import] = {}
         for item in imports(tree):
             if naming.counts(item) and (item.is_nki or item.name not in self.imports):
                 self.imports[item.name] = item
-        self.aliases = self._aliases(tree.body)
+        self.aliases = self._aliases(module_statements(tree))
         self._bound: dict[Definition, Mapping[str, str | None]] = {}
         self._named: dict[Definition, tuple[ast.expr, ...]] = {}
         self._speaking: dict[ast.FunctionDef, bool] = {}
@@ -288,7 +288,7 @@ class _File:
         found = ((function, self.traced(function)) for function in self.whole)
         return {function: evidence for function, evidence in found if evidence is not None}
 
-    def _aliases(self, statements: list[ast.stmt]) -> dict[str, str]:
+    def _aliases(self, statements: Sequence[ast.stmt]) -> dict[str, str]:
         """Names for functions of NKI: ``load = nl.load``."""
         plain = [s for s in statements if isinstance(s, ast.Assign) and len(s.targets) == 1]
         pairs = [(s.targets[0], self._imported(s.value)) for s in plain]

@@ -21,9 +21,10 @@ from ..expr.frames import Analysis
 from ..expr.moves import Planned
 from ..expr.values import Parameters, Value
 from ..model import Assumption, Decision, Finding, Options
+from ..syntax.module_level import definitions_around, module_definitions, module_statements, stand_ins
 from ..syntax.names import Import, canonical, dotted, imports
 from ..syntax.node_index import children, of_kinds, walk
-from ..syntax.nodes import bound_by, definition_names, definitions_around, inner_functions, written_names
+from ..syntax.nodes import bound_by, definition_names, inner_functions, written_names
 from ..syntax.source import Source
 from .draft import Draft
 from .kernel_code import KERNEL_DECORATORS, KernelCode, decorator_name, kernel_code
@@ -79,11 +80,12 @@ class Module:
         self.resized: frozenset[Resized] = frozenset()
         self.to_resize: set[Resized] = set()
         self.import_list = imports(source.tree)
-        self.nested_imports = {item.statement for item in self.import_list} - set(source.tree.body)
+        self.nested_imports = self._nested_imports()
         self.imports = self._imports()
         self.names = {node.id for node in of_kinds(source.tree, ast.Name)}
-        self.functions = {node.name: node for node in source.tree.body if isinstance(node, ast.FunctionDef)}
-        self.classes = {node.name: node for node in source.tree.body if isinstance(node, ast.ClassDef)}
+        definitions = module_definitions(source.tree)
+        self.functions = {name: node for name, node in definitions.items() if isinstance(node, ast.FunctionDef)}
+        self.classes = {name: node for name, node in definitions.items() if isinstance(node, ast.ClassDef)}
         self.inner_kernels = [(around, f) for around, f in inner_functions(source.tree) if self.is_kernel(f)]
         self.left: set[ast.FunctionDef] = set()
         self.bindings: dict[ast.AST, dict[str, list[ast.expr | None]]] = {}
@@ -126,14 +128,15 @@ class Module:
         self.global_aliases: dict[str, ast.Assign] = {}
         self.globals = {
             target.id
-            for node in source.tree.body
+            for node in module_statements(source.tree)
             if isinstance(node, ast.Assign)
             for target in node.targets
             if isinstance(target, ast.Name)
         }
         self.taken = {*written_names(source.tree), *self.imports, *dir(builtins)}
         self.own_names = frozenset(self.taken)
-        self.module_level = {n for s in source.tree.body for n in bound_by(s)} | set(self.imports) | set(dir(builtins))
+        bound = {name for statement in source.tree.body for name in bound_by(statement)}
+        self.module_level = bound | set(definitions) | set(self.imports) | set(dir(builtins))
         self.local: dict[ast.FunctionDef, set[str]] = {}
 
     def concrete(self) -> cst.Module:
@@ -225,7 +228,8 @@ class Module:
     @cached_property
     def _stored(self) -> set[str]:
         """Names that an assignment or a parameter binds."""
-        names = {n.id for n in of_kinds(self.source.tree, ast.Name) if isinstance(n.ctx, ast.Store)}
+        stored = {n for n in of_kinds(self.source.tree, ast.Name) if isinstance(n.ctx, ast.Store)}
+        names = {name.id for name in stored - stand_ins(self.source.tree)}
         return names | {n.arg for n in of_kinds(self.source.tree, ast.arg)}
 
     def package(self, path: str, name: str) -> str:
@@ -234,6 +238,15 @@ class Module:
             if item.path == path and item.statement not in self.nested_imports:
                 return item.name
         return self.need_import(path, name)
+
+    def _nested_imports(self) -> set[ast.Import | ast.ImportFrom]:
+        """The imports that are not there for all kernels.
+
+        Where a module imports NKI in conditions alone, its kernels need those.
+        """
+        nested = {item.statement for item in self.import_list} - set(self.source.tree.body)
+        ours = {item.statement for item in self.import_list if item.is_nki}
+        return nested - ours.intersection(module_statements(self.source.tree)) if ours <= nested else nested
 
     def _imports(self) -> dict[str, Import]:
         """What imports bind names to: the last one, but for those that repeat an import at the top."""

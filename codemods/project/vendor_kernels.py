@@ -19,6 +19,7 @@ from functools import cached_property
 
 from ..expr.emission import Refuse
 from ..syntax import codes
+from ..syntax.module_level import definitions_around, module_definitions
 from ..syntax.names import Import, dotted
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.source import Source
@@ -155,12 +156,14 @@ class _Repository:
 
 
 def _defined(tree: ast.Module) -> set[str]:
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return set(module_definitions(tree))
 
 
 def _offered(tree: ast.Module) -> set[str]:
     """The kernels and classes that a module defines."""
-    return kernels_of(tree) | {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    return kernels_of(tree) | {
+        name for name, node in module_definitions(tree).items() if isinstance(node, ast.ClassDef)
+    }
 
 
 def _told(module: str, told: Modules) -> str:
@@ -256,7 +259,7 @@ def renamed(source: Source, found: Homes, *, unsafe: bool) -> Renamed:
     for item in sorted(items.values(), key=lambda item: -source.span(item.statement)[0]):
         start, end = source.span(item.statement)
         text = text[:start] + _statement(item, found[item.module].module, text[start:end]) + text[end:]
-        touched |= _around(source.tree, item.statement)
+        touched |= {around} if (around := definitions_around(source.tree).get(item.statement)) else set()
     return Renamed(text, len(items), frozenset(touched))
 
 
@@ -281,11 +284,6 @@ def _replaced(text: str, old: str, new: str) -> str:
     """``from old import ...`` with another module; what follows keeps its lines."""
     head, separator, rest = text.partition("import")
     return head.replace(old, new, 1) + separator + rest
-
-
-def _around(tree: ast.Module, statement: ast.stmt) -> set[str]:
-    definitions = (s for s in tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef))
-    return {s.name for s in definitions if any(n is statement for n in walk(s))}
 
 
 # --- what is only reported -------------------------------------------------------------------------------------------

@@ -41,7 +41,10 @@ def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clam
         result = cut_dimension(clamp, len(view.dims))
         if result is None or view.dims[result] == "1":
             continue
-        if not _is_bound_of(scope, clamp, view.axes[result], view.dims[result]):
+        axis, size = view.axes[result], view.dims[result]
+        if axis is None and clamp.axis.start == "0" and ".shape[" in size:  # what a function gave
+            scope.assert_equal(size, clamp.axis.size, "a mask on all of a dimension")
+        elif not _is_bound_of(scope, clamp, axis, size):
             raise Refuse(
                 node,
                 CODE,

@@ -137,7 +137,8 @@ def joined(a: Mask, b: Mask) -> Mask:
 def _comparison(scope: Scope, node: ast.Compare) -> Mask:
     left, right = index_value(scope, node.left), index_value(scope, node.comparators[0])
     if left is None and right is None:
-        for side in (node.left, node.comparators[0]):
+        of_identity = isinstance(node.ops[0], ast.Is | ast.IsNot)  # what a tensor answers, too
+        for side in () if of_identity else (node.left, node.comparators[0]):
             if may_be_no_number(scope, side):
                 what = f"it is not known whether '{ast.unparse(side)}' in a mask is a number"
                 raise Refuse(node, CODE, what, "Beta 2 selects elements by a tile with nisa.tensor_copy_predicated")

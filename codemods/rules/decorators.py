@@ -21,6 +21,7 @@ from ..expr.emission import Refuse
 from ..project.host import HARNESSES
 from ..project.kernel_code import OUTPUT_HARNESSES
 from ..project.program import Module
+from ..syntax.module_level import is_main, module_statements
 from ..syntax.names import dotted
 from ..syntax.node_index import of_kinds, walk
 from .host_code import OUTPUTS, harness
@@ -174,8 +175,8 @@ def _launched(module: Module, function: ast.FunctionDef) -> bool:
     return any(
         _calls(statement, name)
         for user, name in _users(module, function)
-        for statement in user.source.tree.body
-        if not isinstance(statement, ast.FunctionDef)
+        for statement in module_statements(user.source.tree)
+        if not isinstance(statement, ast.FunctionDef | ast.If | ast.Try | ast.With) or is_main(statement)
     )
 
 

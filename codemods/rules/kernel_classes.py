@@ -30,6 +30,7 @@ from ..expr.emission import Refuse
 from ..expr.values import Parameters, Spelled
 from ..project.program import Program
 from ..syntax import codes
+from ..syntax.module_level import module_statements
 from ..syntax.node_index import walk
 
 if TYPE_CHECKING:
@@ -105,9 +106,8 @@ def _used(program: Program) -> list[tuple[Module, ast.ClassDef]]:
             if (path, name) not in seen:  # a global object has a class, too
                 seen.add((path, name))
                 home = program.modules[path]
-                pending += [
-                    (home, s.value) for s in home.source.tree.body if isinstance(s, ast.Assign) and _binds(s, name)
-                ]
+                statements = module_statements(home.source.tree)
+                pending += [(home, s.value) for s in statements if isinstance(s, ast.Assign) and _binds(s, name)]
     return [(module, node) for module in program.modules.values() for node in module.classes.values() if node in found]
 
 

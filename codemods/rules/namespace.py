@@ -220,7 +220,7 @@ def _added(module: Module, used: set[str]) -> None:
     last = _anchor(module)
     new = []
     present = {
-        (canonical(item.path), item.name) for item in module.import_list if item.statement in module.source.tree.body
+        (canonical(item.path), item.name) for item in module.import_list if item.statement not in module.nested_imports
     }
     for root, name in sorted(module.needed_imports.items()):
         if (root, name) in present or name not in used:
@@ -242,6 +242,13 @@ def _anchor(module: Module) -> ast.stmt:
     """Where imports are added: behind the last import of NKI, else of anything, else at the top."""
     body = module.source.tree.body
     imports = [s for s in body if isinstance(s, ast.Import | ast.ImportFrom)]
-    ours = {i.statement for i in module.imports.values() if i.is_nki}
-    found = [s for s in imports if s in ours] or imports
+    ours = {i.statement for i in module.imports.values() if i.is_nki and i.statement not in module.nested_imports}
+    found = [s for s in imports if s in ours] or _guarded(module, ours) or imports
     return found[-1] if found else body[0]
+
+
+def _guarded(module: Module, ours: set[ast.Import | ast.ImportFrom]) -> list[ast.Import | ast.ImportFrom]:
+    """The imports of NKI of a module that has them in conditions alone: those of the first block."""
+    blocks = {s: block for s, block in import_blocks(module.source.tree).items() if s in ours}
+    first = next(iter(blocks.values()), None)
+    return [s for s, block in blocks.items() if block == first]

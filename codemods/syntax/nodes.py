@@ -190,13 +190,6 @@ def written_names(tree: ast.AST) -> frozenset[str]:
     return frozenset(names | {node.arg for node in of_kinds(tree, ast.arg)})
 
 
-@indexed
-def definitions_around(tree: ast.Module) -> dict[ast.AST, str]:
-    """The module-level function or class that each node stands in, by name."""
-    definitions = (s for s in tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef))
-    return {node: definition.name for definition in definitions for node in walk(definition)}
-
-
 def unpacks_shape(function: ast.FunctionDef, name: str) -> bool:
     """Does a function tell the rank of ``name``: ``rows, columns = name.shape``?"""
     for statement in function.body:

@@ -272,7 +272,7 @@ class _Reading:
         name = node.id if isinstance(node, ast.Name) else ""
         path, there = self.program.origin(self.module, node)
         home = self.program.modules.get(path, self.module)
-        found = [c for c in home.source.tree.body if isinstance(c, ast.ClassDef) and c.name == (there or name)]
+        found = [home.classes[each] for each in (there or name,) if each in home.classes]
         marks = [ast.unparse(mark) for c in found for mark in [*c.decorator_list, *c.bases]]
         return any("dataclass" in mark or mark.endswith("NamedTuple") for mark in marks)
 
