@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 import pytest
+from examples import examples
 from first_rung import Options
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -134,7 +135,7 @@ def test_the_spellings_mean_their_numbers(spelling):
     assert [n for n, spellings in SPELLINGS.items() if spelling in spellings] == [eval(spelling, {}, values)]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.tuples(*(tensors(name) for name in ("alpha", "beta", "gamma"))))
 def test_every_block_lies_where_the_formula_says(migrate, declared):
     named = dict(zip(("alpha", "beta", "gamma"), declared, strict=True))
@@ -147,7 +148,7 @@ def test_every_block_lies_where_the_formula_says(migrate, declared):
     assert addresses(migration.after) == formula
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(5), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from((1, 2, 3)), min_size=1, max_size=2), st.sampled_from((32, 64)), st.sampled_from((4, 8)))
 def test_partition_tiles_follow_the_formula(migrate, blocks, rows, columns):
     counts = tuple(2 if d == len(blocks) - 1 else 1 for d in range(len(blocks)))
@@ -160,7 +161,7 @@ def test_partition_tiles_follow_the_formula(migrate, blocks, rows, columns):
     assert addresses(migration.after) == expected({"t": tensor}) | {("io", ()): (0, 65536)}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(7), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.sampled_from((1, 2, 3)), st.sampled_from((4, 8)), st.booleans()), min_size=1, max_size=4),
     st.sampled_from(("{a} += {s}", "{a} = {a} + {s}", "{a} = {s} + {a}")),

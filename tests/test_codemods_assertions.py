@@ -8,8 +8,9 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
+from examples import examples
 from first_rung import rewrite
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from nki_migrate.cli import main
 from nki_migrate.codemods.syntax.mark_text import is_mark
@@ -150,6 +151,7 @@ def loose(source):
     )
 
 
+@settings(max_examples=examples(25))
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_every_new_assertion_of_a_random_kernel_is_said(chosen, is_loose):
     source = Kernel(chosen).source()

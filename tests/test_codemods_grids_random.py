@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 
+from examples import examples
 from first_rung import Options, rewrite
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
@@ -175,7 +176,9 @@ class GridKernel:
         return HEAD + asks + "\n".join(self.lines) + launch
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(7), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(st.randoms(use_true_random=False), st.lists(st.integers(1, 3), min_size=1, max_size=3))
 def test_a_random_kernel_loops_over_its_grid_and_is_equal(migrate, chosen, grid):
     source = GridKernel(chosen, len(grid)).source()
@@ -195,7 +198,9 @@ def test_a_random_kernel_loops_over_its_grid_and_is_equal(migrate, chosen, grid)
     assert f"return k(x, grid=({', '.join(['3'] * len(grid))}{',' if len(grid) == 1 else ''}))" in outcome.source
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(7), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(st.randoms(use_true_random=False), st.integers(1, 3))
 def test_without_unsafe_a_random_kernel_is_only_under_review(chosen, axes):
     source = GridKernel(chosen, axes).source()

@@ -6,6 +6,7 @@ Whatever the rewrite writes without a finding or a note runs.
 from __future__ import annotations
 
 import pytest
+from examples import examples
 from first_rung import rewrite
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,7 +60,7 @@ STATEMENTS = (
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(15))
 @given(
     st.sampled_from((0, 1, 16, 32, 33, 48, 64, 80, 96, 112)),
     st.sampled_from((1, 8, 16, 32, 48, 64)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nki_migrate.runtime.cases import TensorSpec
@@ -119,7 +120,7 @@ def engines_reach(rows: np.ndarray) -> bool:
     return max(rows) < 128 and rows[0] in start_partitions(rows[-1] - rows[0] + 1)
 
 
-EXAMPLES = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @EXAMPLES

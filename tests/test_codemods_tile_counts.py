@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+from examples import examples
 from first_rung import rewrite
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 HEADER = "import math\nimport neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n"
@@ -125,6 +126,7 @@ def k(x):
 """
 
 
+@settings(max_examples=examples(25))
 @given(st.integers(1, 600), st.integers(1, 128), st.integers(1, 6), st.sampled_from(["one", "each", "sum"]))
 def test_tiles_that_the_sizes_of_the_module_count_are_guarded_where_one_is_empty(
     rows: int, tile: int, tiles: int, spelled: str

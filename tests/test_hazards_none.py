@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nki_migrate.golden import FIRST
@@ -106,7 +107,7 @@ KINDS = st.sampled_from(["load", "copy", "reduce", "gather", "scale", "set aside
 PROGRAMS = st.lists(st.tuples(KINDS, PLACES, PLACES), min_size=1, max_size=5)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(PROGRAMS)
 @example([("copy", -1, 2)])
 @example([("reduce", 0, 0), ("copy", -2, -1)])
