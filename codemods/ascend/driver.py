@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ..model import Finding, Options, Outcome
-from ..syntax.drafts import applied, definition, without_overlaps
+from ..syntax.drafts import applied, definitions_in, without_overlaps
 from .goals import Settings, settings_of
 from .module import AscendModule
 from .registry import MODULES
@@ -39,7 +39,7 @@ def rewrite_module(text: str, options: Options | None = None, settings: Settings
             break
         for draft in chosen:
             count[draft.code] += 1
-            touched.update(definition(module.parents, draft.node))
+            touched |= definitions_in(module, draft.node, draft.edits)
         after = applied(after, [edit for draft in chosen for edit in draft.edits])
     return Outcome(after, found, count, frozenset(touched), removed_comments=tuple(removed))
 

@@ -21,7 +21,7 @@ from types import ModuleType
 
 from ..ladder import origins
 from ..model import PLUGINS, Finding, Options, Outcome, PluginError, Rule
-from ..syntax.drafts import Draft, Edit, Sheet, applied, definition, without_overlaps
+from ..syntax.drafts import Draft, Edit, Sheet, applied, definitions_in, without_overlaps
 from ..syntax.name_scopes import OTHER, Names, dotted
 from ..syntax.nodes import first_line
 
@@ -260,7 +260,7 @@ def _asked(source: PluginSource, rules: Iterable[PluginRule]) -> tuple[list[Draf
 def _made(found: Prepared, source: PluginSource, drafts: list[Draft]) -> Prepared:
     edits = [edit for draft in drafts for edit in draft.edits]
     counts = Counter(draft.code for draft in drafts if draft.code)
-    touched = frozenset(name for draft in drafts for name in definition(source.parents, draft.node))
+    touched = frozenset(name for draft in drafts for name in definitions_in(source, draft.node, draft.edits))
     return Prepared(
         applied(source.text, edits),
         origins.edited(source.text, edits, found.origins),

@@ -12,7 +12,7 @@ from typing import TypeGuard
 from nki_migrate.runtime.spec.versions import VERSIONS, Version, version
 
 from ..model import Asserted, Finding, Moved, Options, Outcome
-from ..syntax.drafts import Draft, Edit, applied, definition, without_overlaps
+from ..syntax.drafts import Draft, Edit, applied, definitions_in, without_overlaps
 from . import evidence, marks, origins
 from .answers import Answer, Different, Left, Rewritten, Said, Unknown
 from .asking import answers_of, facts_of
@@ -205,7 +205,7 @@ def _make(file: _File, rung: Rung, found: _Round) -> None:
     for draft in chosen:
         if draft in found.drafts:
             file.applied[draft.code] += 1
-            file.touched.update(definition(rung.parents, draft.node))
+            file.touched |= definitions_in(rung, draft.node, draft.edits)
         comments = marks.comments_on(rung, draft.node, draft.code)
         if comments:
             file.asked_again.add((draft.code, file.origin(marks.place(rung, draft.node))))
@@ -303,7 +303,7 @@ def _say(program: Program, path: str, file: _File, said: list[_Said]) -> None:
         if stop is not None:
             edits.add(stop)
             file.stops += 1
-            file.touched.update(definition(rung.parents, each.node))
+            file.touched |= definitions_in(rung, each.node)
         elif marks.comments_on(rung, each.node, finding.code):
             file.asked_again.add((finding.code, file.origin(marks.place(rung, each.node))))
         elif each.is_lost:

@@ -7,13 +7,15 @@ text, so what no rule touches keeps its bytes.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..model import Finding, Options
+from .module_level import definitions_around, module_statements
 from .name_scopes import Names, Stars, names_of
 from .node_index import children, tree_of
+from .nodes import first_line
 
 
 @dataclass(frozen=True, order=True)
@@ -210,12 +212,13 @@ def without_overlaps(drafts: Sequence[Draft]) -> list[Draft]:
     return chosen
 
 
-def definition(parents: Mapping[ast.AST, ast.AST], node: ast.AST) -> list[str]:
-    """The name of the module-level definition that a node is in."""
-    at: ast.AST | None = node
-    while at is not None:
-        above = parents.get(at)
-        if isinstance(above, ast.Module):
-            return [at.name] if isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else []
-        at = above
-    return []
+def definitions_in(sheet: Sheet, node: ast.AST, edits: Sequence[Edit] = ()) -> set[str]:
+    """The names of the module-level definitions that a node is in, or that ``edits`` change."""
+    around = definitions_around(sheet.tree)
+    found = {around[node]} if node in around else set()
+    for definition in module_statements(sheet.tree) if edits else ():
+        if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            start, end = sheet.line_start(first_line(definition)), sheet.end(definition)
+            if any(start <= edit.start <= end for edit in edits):
+                found.add(definition.name)
+    return found

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from nki_migrate.runtime.spec.tilelang import LATEST, position
 
 from ..model import Finding, Options, Outcome
-from ..syntax.drafts import applied, definition, without_overlaps
+from ..syntax.drafts import applied, definitions_in, without_overlaps
 from .module import Module
 from .registry import MODULES
 
@@ -41,7 +41,7 @@ def rewrite_module(text: str, options: Options | None = None, filename: str = "<
             break
         for draft in chosen:
             count[draft.code] += 1
-            touched.update(definition(module.parents, draft.node))
+            touched |= definitions_in(module, draft.node, draft.edits)
         after = applied(after, [edit for draft in chosen for edit in draft.edits])
     return Outcome(after, findings, count, frozenset(touched))
 
