@@ -16,8 +16,8 @@ from nki_migrate.runtime.compare import Difference, Failure, LevelVerdict, Place
 from nki_migrate.runtime.compare.condition import Condition
 from nki_migrate.runtime.hazards import Hazard
 from nki_migrate.runtime.messages import Kernel, Kernels
-from nki_migrate.runtime.pool import worker_environment
 from nki_migrate.runtime.reading import Reads
+from nki_migrate.runtime.worker_start import worker_environment
 
 from .cache import Entries, digest_of
 from .judging import Judged, Limits, Searched, Task

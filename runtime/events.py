@@ -132,7 +132,7 @@ class Recorder:
         )
         if self.options:
             attributes = (*attributes, *self.options)
-        self._events.append(_event(sequence or self.reserve(), op, places, attributes, file, line, restarts))
+        self._events.append(Event(sequence or self.reserve(), op, places, attributes, file, line, restarts))
 
     def says(self, since: int, said: tuple[Said, ...]) -> None:
         """Keep what the kernel said, beside what is compared, to the instructions that began after ``since``."""
@@ -167,66 +167,12 @@ def operand(role: str, alloc: Allocation, array: Array, exact: bool = True, used
     if alloc.space == "hbm":
         size = alloc.dtype.itemsize
         steps = _elements(array.strides, array.shape, size)
-        return _operand(role, "hbm", alloc.uid, False, 0, offset // size, steps, _stored(alloc.dtype), exact, used)
+        return Operand(role, "hbm", alloc.uid, False, 0, offset // size, steps, _stored(alloc.dtype), exact, used)
     pitch = alloc.pitch
     row, byte = divmod(offset, pitch)
     steps = _bytes(array.strides, array.shape, pitch)
     pinned = alloc.byte is not None
-    return _operand(role, alloc.space, alloc.uid, pinned, row, byte, steps, _stored(array.dtype), exact, used)
-
-
-# The constructor of a frozen class sets its fields one by one, which takes three times as long as to set them at once.
-
-
-def _operand(
-    role: str,
-    space: str,
-    tile: int,
-    pinned: bool,
-    partition: int,
-    byte: int,
-    steps: tuple[Step, ...],
-    dtype: str,
-    exact: bool,
-    used: bool,
-) -> Operand:
-    made = Operand.__new__(Operand)
-    vars(made).update(
-        role=role,
-        space=space,
-        tile=tile,
-        pinned=pinned,
-        partition=partition,
-        byte=byte,
-        steps=steps,
-        dtype=dtype,
-        exact=exact,
-        used=used,
-    )
-    return made
-
-
-def _event(
-    sequence: int,
-    op: str,
-    operands: tuple[Operand, ...],
-    attributes: tuple[tuple[str, Any], ...],
-    file: str,
-    line: int,
-    restarts: bool,
-) -> Event:
-    made = Event.__new__(Event)
-    vars(made).update(
-        sequence=sequence,
-        op=op,
-        operands=operands,
-        attributes=attributes,
-        file=file,
-        line=line,
-        restarts=restarts,
-        exempt=(),
-    )
-    return made
+    return Operand(role, alloc.space, alloc.uid, pinned, row, byte, steps, _stored(array.dtype), exact, used)
 
 
 _FIELDS = attrgetter(*(each.name for each in fields(Operand)))
@@ -242,11 +188,8 @@ def from_flat(rows: list[tuple[Any, ...]]) -> tuple[Event, ...]:
     """The events that :func:`flat` made these tuples of."""
     found = []
     for sequence, op, attributes, file, line, restarts, exempt, *operands in rows:
-        places = tuple([_operand(*place) for place in operands])
-        event = _event(sequence, op, places, attributes, file, line, restarts)
-        if exempt:
-            vars(event).update(exempt=exempt)
-        found.append(event)
+        places = tuple([Operand(*place) for place in operands])
+        found.append(Event(sequence, op, places, attributes, file, line, restarts, exempt))
     return tuple(found)
 
 

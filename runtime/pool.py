@@ -6,7 +6,6 @@ import os
 import pickle
 import select
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,77 +16,29 @@ from typing import IO, Protocol
 
 from .compare.trace import Failure
 from .elsewhere import brought
+from .fork_server import ForkServer, Spawn
 from .messages import Reply, Request, decode_reply, receive, send
+from .worker_start import Process, spawned
 
-_BOOT = """\
-import sys
-if sys.path and sys.path[0] == "":
-    del sys.path[0]
-from nki_migrate.runtime.worker import main
-main()
-"""
-NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
-_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-    NO_BYTECODE: "1",
-}
-"""One thread and one hash seed: a kernel's result must not depend on the machine that verifies it.
-
-User code sees that no bytecode is written; the emulator's own, which is loaded before, may be.
-"""
 _GRACE_SECONDS = 30.0
 _CROWDED = 100
 """Processes a processor of a machine on which a worker still answers: a child's seconds are not those of the clock."""
 
 
-def worker_environment() -> dict[str, str]:
-    """The environment variables of a worker."""
-    return {**os.environ, **_ENVIRONMENT}
-
-
-def environment_at_start() -> dict[str, str]:
-    """Those that its process starts with: the emulator's own modules may be kept, if the user's may."""
-    return {name: value for name, value in worker_environment().items() if name != NO_BYTECODE or name in os.environ}
-
-
-class Process(Protocol):
-    """What is asked of a process."""
-
-    def poll(self) -> int | None: ...
-
-    def wait(self, timeout: float | None = None) -> int: ...
-
-    def terminate(self) -> None: ...
-
-    def kill(self) -> None: ...
-
-
-def spawned(requests: int, replies: int, directory: str | None) -> Process:
-    """A new worker process between two file descriptors, in ``directory`` or in this process' own."""
-    return subprocess.Popen(
-        [sys.executable, "-c", _BOOT, str(requests), str(replies)],
-        pass_fds=(requests, replies),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-        cwd=directory,
-        env=environment_at_start(),
-    )
-
-
 class Worker:
-    """One worker process, which works in ``directory`` (by default in this one's). Not for two threads at once."""
+    """One worker process, which works in ``directory`` (by default in this one's). Not for two threads at once.
 
-    def __init__(self, directory: str | None = None) -> None:
+    ``spawn`` starts it.
+    """
+
+    def __init__(self, directory: str | None = None, spawn: Spawn | None = None) -> None:
         self.tried = threading.Event()
         """Set as soon as the process has started, or has failed to."""
         self.start_seconds = 0.0
         """How long that took."""
         self._ended = False
         self._directory = directory
+        self._spawn = spawn or spawned
         self._process: Process | None = None
         self._requests: IO[bytes]
         self._replies: IO[bytes]
@@ -126,7 +77,7 @@ class Worker:
         request_read, request_write = os.pipe()
         reply_read, reply_write = os.pipe()
         self._requests, self._replies = os.fdopen(request_write, "wb"), os.fdopen(reply_read, "rb")
-        self._process = spawned(request_read, reply_write, self._directory)
+        self._process = self._spawn(request_read, reply_write, self._directory)
         os.close(request_read)
         os.close(reply_write)
         if self._ended:  # meanwhile
@@ -167,11 +118,16 @@ class Workers(Protocol):
     def submit(self, request: Request) -> Future[Reply]: ...
 
 
-class Pool:
-    """Workers for as many requests at a time as there are ``jobs``.
+def fork_server() -> ForkServer:
+    """What starts the workers of a pool."""
+    return ForkServer()
 
-    A worker takes as long to start as several small cases take to run: one more is started where a request has waited
-    for the others as long as the first took to start.
+
+class Pool:
+    """Workers for as many requests at a time as there are ``jobs``, forked from one process (:mod:`.fork_server`).
+
+    The first takes as long to start as several small cases take to run: one more is started where a request has waited
+    for the others as long as that.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -181,6 +137,7 @@ class Pool:
         self._workers: list[Worker] = []
         self._lock = threading.Lock()
         self._closed = False
+        self._server = fork_server()
 
     def submit(self, request: Request) -> Future[Reply]:
         return self._threads.submit(self._answer, request)
@@ -206,7 +163,7 @@ class Pool:
 
     def _another(self) -> Worker:
         """One more worker. There are never more than threads: who waits for one in vain has none."""
-        self._workers.append(Worker())
+        self._workers.append(Worker(spawn=self._server.forked))
         if self._closed:
             self._workers[-1].end()
         return self._workers[-1]
@@ -218,6 +175,7 @@ class Pool:
             self._closed = True
         for worker in self._workers:
             worker.end()
+        self._server.close()
 
 
 def processors() -> int:

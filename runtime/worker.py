@@ -14,11 +14,12 @@ import pickle
 import resource
 import select
 import signal
+import socket
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import IO, BinaryIO
@@ -27,6 +28,7 @@ from . import elsewhere, execution, reading
 from .compare.trace import Failure, Run
 from .messages import LENGTH, Probe, Reply, Request, receive, send
 from .stopwatch import Stopwatch
+from .worker_start import MOST, STANDARD_ERROR
 
 _MAX_PRINTED = 20_000
 _ALLOCATIONS = 50_000
@@ -38,9 +40,7 @@ _MAX_FILE = 1 << 30
 
 def main() -> None:
     """Serve requests from the file descriptor ``argv[1]`` and answer on ``argv[2]`` until the tool closes its end."""
-    execution.preload()
-    gc.freeze()  # no collection of a child reads what it shares with this process
-    gc.set_threshold(_ALLOCATIONS, *gc.get_threshold()[1:])
+    _prepare()
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     requests: BinaryIO = os.fdopen(int(sys.argv[1]), "rb")
@@ -54,6 +54,56 @@ def main() -> None:
         request: Request = pickle.loads(message)
         execution.read_ahead(request)
         send(replies, _isolated(request, execution.answer, (requests, replies), outputs))
+
+
+def _prepare() -> None:
+    """Load the emulator, for all that this process forks."""
+    execution.preload()
+    gc.freeze()  # no collection of a child reads what it shares with this process
+    gc.set_threshold(_ALLOCATIONS, *gc.get_threshold()[1:])
+
+
+def serve(descriptor: int) -> None:
+    """Fork a worker for each message of a socket (:mod:`.fork_server`), until that is closed. Never returns."""
+    _prepare()
+    signal.signal(signal.SIGCHLD, lambda *_: _reap())
+    with socket.socket(fileno=descriptor) as requests:
+        while True:
+            message, descriptors, _, _ = socket.recv_fds(requests, MOST, 3)
+            if not message:
+                _reap()
+                os._exit(0)  # nothing of the emulator has an end to wait for
+            number = os.fork()
+            if number == 0:
+                requests.close()
+                _work(descriptors, *pickle.loads(message))
+            for each in descriptors:
+                os.close(each)
+            requests.send(str(number).encode())
+
+
+def _reap() -> None:
+    """Take note of the workers that have ended, so that their times count as those of this process' children."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            continue
+
+
+def _work(descriptors: Sequence[int], environment: dict[str, str], directory: str) -> None:
+    """Be a worker. Never returns."""
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        requests, replies, errors = descriptors
+        os.dup2(errors, STANDARD_ERROR)
+        os.close(errors)
+        os.environ.clear()
+        os.environ.update(environment)
+        os.chdir(directory)
+        sys.argv = ["-c", str(requests), str(replies)]
+        main()
+    finally:
+        os._exit(0)
 
 
 def _isolated(

@@ -20,7 +20,6 @@ from typing import Any
 
 import pytest
 from first_rung import Options, rewrite
-from forked_workers import ForkServer
 from hypothesis import HealthCheck, settings
 from kept_replies import KeptReplies
 from nki_migrate.codemods import Outcome
@@ -30,6 +29,7 @@ from nki_migrate.runtime import shims
 from nki_migrate.runtime.beta2.launch import launch
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import LEVELS
+from nki_migrate.runtime.fork_server import ForkServer
 from nki_migrate.runtime.messages import Reply, Request
 from nki_migrate.runtime.pool import Worker, pool
 from nki_migrate.runtime.spec.versions import DEFAULT
@@ -76,20 +76,17 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _forked_workers(_own_cache: None) -> Iterator[None]:
-    """Workers of tests in this process are forked, and not started: see :mod:`forked_workers`."""
-    server: ForkServer | None = None
+    """Workers of tests in this process are forked, all from one: see :mod:`nki_migrate.runtime.fork_server`."""
+    server = ForkServer()
 
-    def forked(requests: int, replies: int, directory: str | None) -> pool_module.Process:
-        nonlocal server
-        server = server or ForkServer()
-        return server.forked(requests, replies, directory)
+    class Shared(ForkServer):
+        forked = staticmethod(server.forked)  # type: ignore[assignment]
 
     with pytest.MonkeyPatch.context() as patch:
-        if hasattr(os, "pidfd_open"):
-            patch.setattr(pool_module, "spawned", forked)
+        patch.setattr(pool_module, "spawned", server.forked)
+        patch.setattr(pool_module, "fork_server", Shared)
         yield
-    if server is not None:
-        server.close()
+    server.close()
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from forked_workers import Forked, ForkServer
 from nki_migrate.runtime import pool
 from nki_migrate.runtime.cases import Case, TensorSpec
-from nki_migrate.runtime.compare import Run
+from nki_migrate.runtime.compare import Failure, Run
+from nki_migrate.runtime.fork_server import Forked, ForkServer
 from nki_migrate.runtime.messages import Request
 from nki_migrate.runtime.pool import Worker
 
@@ -79,3 +79,26 @@ def test_its_end_is_seen(server: ForkServer, monkeypatch: pytest.MonkeyPatch) ->
     assert process.wait(30) == 0 and process.poll() == 0
     process.terminate()  # nothing is left to end
     worker.close()
+
+
+def test_a_pool_forks_its_workers_and_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = ForkServer(SPAWNED)
+    monkeypatch.setattr(pool, "fork_server", lambda: server)
+    with pool.pool(2) as workers:
+        asked = [workers.submit(Request("kernels", __file__)) for _ in range(4)]
+        assert all(not isinstance(each.result(), Failure) for each in asked)
+        forked = [worker._process for worker in workers._workers]
+        assert forked and all(isinstance(process, Forked) for process in forked)
+    assert server._process.poll() == 0
+    assert all(process.poll() == 0 for process in forked if process is not None)
+
+
+def test_without_its_server_a_worker_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone, absent = ForkServer(SPAWNED), ForkServer(SPAWNED)
+    absent.close()
+    assert run_by(gone.forked, tmp_path, monkeypatch).printed.startswith(str(tmp_path))
+    gone._process.kill()
+    gone._process.wait()
+    for server in (gone, absent):
+        assert run_by(server.forked, tmp_path, monkeypatch).printed.startswith(str(tmp_path))
+    gone.close()

@@ -28,14 +28,14 @@ def copied(x):
     return out
 """
 Ask = Callable[..., Reply]
-SPAWNED = pool_module.spawned
+SERVER = pool_module.fork_server
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _spawned() -> Iterator[None]:
-    """Workers that are started, as the tool starts them."""
+    """Workers that are forked from a process of each pool's own, as the tool forks them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pool_module, "spawned", SPAWNED)
+        patch.setattr(pool_module, "fork_server", SERVER)
         yield
 
 
