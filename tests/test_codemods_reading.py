@@ -272,3 +272,26 @@ def test_a_tile_that_nothing_uses_before_its_name_is_bound_again_goes(migrate: M
     assert text.count("a = nl.ndarray(") == 1 and "# for x" not in text
     used = rewrite(source.replace("    a = nl.load", "    a[...] = 1.0\n    a = nl.load")).source
     assert used.count("a = nl.ndarray(") == 2
+
+
+def test_sizes_of_masks_on_vectors_without_a_name_have_that_of_their_limit(migrate) -> None:
+    """Of two columns that masks leave, the second one is told by what bounds it."""
+    text = equal(
+        migrate,
+        HEAD
+        + "@nki.jit\ndef k(x):\n    M, N = x.shape\n    K = N // 2\n"
+        + "    out = nl.ndarray((M, N), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        + "    half = nl.ndarray((M, K), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        + "    for n in nl.affine_range(3):\n"
+        + "        f = nl.arange(200)[None, :] + n * 200\n"
+        + "        p = nl.arange(128)[:, None] + 0\n"
+        + "        tile = nl.load(x[p, f], mask=(f < N))\n"
+        + "        nl.store(out[p, f], value=tile, mask=(f < N))\n"
+        + "    for n in nl.affine_range(2):\n"
+        + "        f = nl.arange(200)[None, :] + n * 200\n"
+        + "        p = nl.arange(128)[:, None] + 0\n"
+        + "        tile = nl.load(x[p, f], mask=(f < K))\n"
+        + "        nl.store(half[p, f], value=tile, mask=(f < K))\n"
+        + "    return out, half\n",
+    )
+    assert "valid_columns = min(200, N - n * 200)" in text and "valid_k = min(200, K - n * 200)" in text

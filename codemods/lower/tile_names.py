@@ -27,6 +27,9 @@ _DONE = {
     "nc_transpose": "transposed",
     "transpose": "transposed",
     "broadcast_rows": "broadcast",
+    "broadcast_to": "broadcast",
+    "astype": "converted",
+    "static_cast": "converted",
     "tensor_copy": "copy",
     "copy": "copy",
     **{name: name for name in "max min sum mean exp log sqrt rsqrt square reciprocal tanh sigmoid".split()},
@@ -46,7 +49,8 @@ def result_name(scope: Scope, instruction: Instruction, node: ast.expr | None = 
     if of is not None and (done := _DONE.get(operation)):
         return f"{of[0]}_{done}"
     if of is not None and instruction.function == "tensor_scalar" and (factor := _factor(instruction)):
-        return f"neg_{of[0]}" if float(factor) == -1 else f"{of[0]}_scaled"
+        is_negative = _NUMBER.match(factor) and float(factor) == -1
+        return f"neg_{of[0]}" if is_negative else f"{of[0]}_scaled"
     if isinstance(node, ast.BinOp):
         operation = _RESULTS.get(type(node.op), "")
     hint = _HINTS.get(operation, operation)
@@ -77,12 +81,15 @@ def _factor(instruction: Instruction) -> str:
     given = dict(instruction.arguments)
     operator, factor = str(given.get("op0", "")), given.get("operand0")
     alone = given.keys() <= {"data", "op0", "operand0", "reverse0"} and operator.endswith(".multiply")
-    return factor if alone and isinstance(factor, str) and _NUMBER.match(factor) else ""
+    return factor if alone and isinstance(factor, str) else ""
 
 
 def _operation(scope: Scope, node: ast.expr) -> str:
-    """The function of NKI that a nested computation calls; empty for an operator."""
-    return (scope.qualified(node.func) or "").rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    """The function of NKI, or the method of a tensor, that a nested computation calls; empty for an operator."""
+    if not isinstance(node, ast.Call):
+        return ""
+    method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    return (scope.qualified(node.func) or method).rpartition(".")[2]
 
 
 def _operand(instruction: Instruction) -> tuple[str, Operand] | None:

@@ -22,6 +22,7 @@ Source: NKI migration guide, "Deprecation of masking"; NKI 2.26.1, "NKI API mask
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -167,6 +168,10 @@ def _size_name(axis: Axis, position: int, ndim: int) -> str:
     return "valid_rows" if position == 0 else "valid_columns" if position == ndim - 1 else "valid_size"
 
 
+_NAME = re.compile(r"[A-Za-z]\w*(?![\w.(\[])")
+"""The name of a size, at the start of a number of elements that is written with it."""
+
+
 def clamp_of(scope: Scope, bound: Bound) -> Clamp:
     """The name of the clamped size of an axis, computed first. What follows does not run where it is not positive."""
     axis = bound.term.axis
@@ -175,7 +180,11 @@ def clamp_of(scope: Scope, bound: Bound) -> Clamp:
         return Clamp(axis, bound.term.position, bound.ndim, axis.size, bound.loose is not None)
     text = f"min({axis.size}, {rest})"
     key = f"min({scope.canonical(axis.size)}, {scope.canonical(rest)})"
-    name = named_size(scope, _size_name(axis, bound.term.position, bound.ndim), text, key)
+    hint = _size_name(axis, bound.term.position, bound.ndim)
+    limit = None if axis.label or (hint, key) in scope.size_names else _NAME.match(rest)
+    if limit is not None and scope.unused(hint) != hint:
+        hint = f"valid_{limit.group().lower()}"
+    name = named_size(scope, hint, text, key)
     if not positivity.positive(scope, rest):
         scope.guard((f"{name} > 0",))
     return Clamp(axis, bound.term.position, bound.ndim, name, bound.loose is not None)

@@ -46,14 +46,14 @@ def shifted(x, number):
     tile = nl.load(x)
     assert len(number.shape) == 2, "rewritten for 2 dimensions"
     one = nl.load(number[0:1, 0:1])
-    tile_2 = nl.ndarray((rows, columns), dtype=number.dtype, buffer=nl.sbuf)
-    broadcast_rows(dst=tile_2, src=one.ap(pattern=[[1, 1], [0, columns]]))
+    one_broadcast = nl.ndarray((rows, columns), dtype=number.dtype, buffer=nl.sbuf)
+    broadcast_rows(dst=one_broadcast, src=one.ap(pattern=[[1, 1], [0, columns]]))
     assert x.dtype == number.dtype, "rewritten for operands of one type"
     raised = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=raised, data1=tile, data2=tile_2, op=nl.add)
-    one_broadcast = nl.ndarray((rows, 1), dtype=number.dtype, buffer=nl.sbuf)
-    broadcast_rows(dst=one_broadcast, src=one)
+    nisa.tensor_tensor(dst=raised, data1=tile, data2=one_broadcast, op=nl.add)
+    one_broadcast_2 = nl.ndarray((rows, 1), dtype=number.dtype, buffer=nl.sbuf)
+    broadcast_rows(dst=one_broadcast_2, src=one)
     multiply_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=multiply_tile, data=raised, op0=nl.multiply, operand0=one_broadcast)
+    nisa.tensor_scalar(dst=multiply_tile, data=raised, op0=nl.multiply, operand0=one_broadcast_2)
     nl.store(out, value=multiply_tile)
     return out

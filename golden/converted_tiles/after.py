@@ -19,9 +19,9 @@ def rounded(x, bias):
     nisa.tensor_scalar(dst=x_scaled, data=x_tile, op0=nl.multiply, operand0=2.0)
     twice = nl.ndarray((rows, columns), dtype=narrow, buffer=nl.sbuf)
     nisa.tensor_copy(dst=twice, src=x_scaled)
-    tile_2 = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=tile_2, src=twice)
-    nl.store(out[0], value=tile_2)
+    twice_converted = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=twice_converted, src=twice)
+    nl.store(out[0], value=twice_converted)
     assert x.dtype == bias.dtype, "rewritten for operands of one type"
     add_tile = nl.add(tile, nl.load(bias))
     summed = nl.ndarray((rows, columns), dtype=nl.bfloat16, buffer=nl.sbuf)

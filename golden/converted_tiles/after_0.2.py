@@ -21,9 +21,9 @@ def rounded(x, bias):
     nisa.tensor_scalar(dst=x_scaled, data=x_tile, op0=nl.multiply, operand0=2.0)
     twice = nl.ndarray((rows, columns), dtype=narrow, buffer=nl.sbuf)
     nisa.tensor_copy(dst=twice, src=x_scaled)
-    tile_2 = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=tile_2, src=twice)
-    nisa.dma_copy(dst=out[0], src=tile_2)
+    twice_converted = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=twice_converted, src=twice)
+    nisa.dma_copy(dst=out[0], src=twice_converted)
     bias_tile = nl.ndarray((rows, columns), dtype=bias.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=bias_tile, src=bias)
     assert x.dtype == bias.dtype, "rewritten for operands of one type"

@@ -114,10 +114,10 @@ def selected(x, column):
     tile = nl.load(x)
     positions = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.iota(dst=positions, pattern=[[1, columns]], offset=0, channel_multiplier=0)
-    tile_2 = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    broadcast_rows(dst=tile_2, src=number.ap(pattern=[[1, 1], [0, columns]]))
+    number_broadcast = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    broadcast_rows(dst=number_broadcast, src=number.ap(pattern=[[1, 1], [0, columns]]))
     hit = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=hit, data1=positions, data2=tile_2, op=nl.equal)
+    nisa.tensor_tensor(dst=hit, data1=positions, data2=number_broadcast, op=nl.equal)
     nl.store(out, value=nl.sum(nl.multiply(tile, hit), axis=1, keepdims=True))
     return out
 

@@ -76,9 +76,9 @@ def make_halves(rows, columns, factor=2.0):
 
 
 def scaled(tile, width):
-    multiply_tile = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=multiply_tile, data=tile, op0=nl.multiply, operand0=1.0 / width)
-    return multiply_tile
+    tile_scaled = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=tile_scaled, data=tile, op0=nl.multiply, operand0=1.0 / width)
+    return tile_scaled
 
 
 @nki.jit

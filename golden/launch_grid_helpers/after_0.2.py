@@ -19,9 +19,9 @@ def tile_of(x, width, group, program_1, program_2):
 
 def weighted(tile, weight=2.0, grid=None):
     """A tile, by how many tiles there are in its row."""
-    multiply_tile = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=multiply_tile, data=tile, op0=nl.multiply, operand0=weight / grid[2])
-    return multiply_tile
+    tile_scaled = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=tile_scaled, data=tile, op0=nl.multiply, operand0=weight / grid[2])
+    return tile_scaled
 
 
 def summed(tile, x, out, program_0, start, ROWS, program_2):

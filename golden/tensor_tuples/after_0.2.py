@@ -16,11 +16,11 @@ def loaded(x, start):
 
 
 def scaled(pair, factor):
-    multiply_tile = nl.ndarray(pair[0].shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=multiply_tile, data=pair[0], op0=nl.multiply, operand0=factor)
-    multiply_tile_2 = nl.ndarray(pair[1].shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=multiply_tile_2, data=pair[1], op0=nl.multiply, operand0=factor)
-    return multiply_tile, multiply_tile_2
+    pair_scaled = nl.ndarray(pair[0].shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=pair_scaled, data=pair[0], op0=nl.multiply, operand0=factor)
+    pair_scaled_2 = nl.ndarray(pair[1].shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=pair_scaled_2, data=pair[1], op0=nl.multiply, operand0=factor)
+    return pair_scaled, pair_scaled_2
 
 
 def joined(state, pair):

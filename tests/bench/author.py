@@ -3,11 +3,11 @@
     python tests/bench/author.py --samples DIR --examples DIR --later DIR --sdk DIR --library DIR [-v] [--only WORD]
 
 Beta 1 are ``--samples``, aws-neuron/nki-samples at 0898a77, and ``--examples``, ``nki/examples`` of aws-neuron-sdk at
-v2.26.1: rewritten here in a copy as a whole with ``--unsafe``, as ``verified.py`` does. What people wrote are
-``--later``, nki-samples after its kernels were migrated (forks have it; that of 2026-05-29 was used), ``--sdk``,
-``nki/examples`` of aws-neuron-sdk at 2.28 to 2.32, and ``--library``, aws-neuron/nki-library at 0759719. A pair of
-which a checkout is not given, or has no such file, is left out. Nothing of a checkout is written to, and nothing of it
-is kept.
+v2.26.1: rewritten here in a copy as a whole with ``--unsafe``, with one module of functions for each package, which is
+the default. What people wrote are ``--later``, nki-samples after its kernels were migrated (varuntej07/aws-nki has it
+whole; a fork of 2026-05-29 was used first), ``--sdk``, ``nki/examples`` of aws-neuron-sdk at 2.28 to 2.32, and
+``--library``, aws-neuron/nki-library at 0759719. A pair of which a checkout is not given, or has no such file, is left
+out. Nothing of a checkout is written to, and nothing of it is kept.
 
 Lines are those that code stands on (no blank ones, comments, doc strings) after black has set both sides 120 columns
 wide, of the kernel and of all functions that it reaches in its file and in files beside it: what a rewrite adds to a
@@ -31,8 +31,10 @@ from pathlib import Path
 
 import black
 from nki_migrate.codemods import Options
+from nki_migrate.codemods.render.support_module import NAME as SUPPORT
 from nki_migrate.discover import found_files
 from nki_migrate.rewriting import rewrite_reports
+from nki_migrate.support_homes import with_homes, with_modules
 from verified import _write
 
 TUTORIALS = "src/nki_samples/tutorials/"
@@ -132,7 +134,11 @@ def _is_there(places: dict[str, Path], kernel: tuple[str, str, str]) -> bool:
 
 def _rewritten(checkout: Path, target: Path) -> None:
     """Write to ``target`` what the tool makes of a checkout as a whole."""
-    _write(list(rewrite_reports(found_files([str(checkout)]), Options(unsafe=True), jobs=2)), checkout, target)
+    checkout = checkout.resolve()
+    files = list(found_files([str(checkout)]))
+    options = with_homes(Options(unsafe=True), files)
+    reports = with_modules(list(rewrite_reports(files, options, jobs=2)), options.target)
+    _write(reports, checkout, target)
 
 
 def _size_of(places: dict[str, Path], kernel: tuple[str, str, str]) -> Size:
@@ -175,10 +181,16 @@ def _module(path: Path) -> tuple[dict[str, ast.FunctionDef | ast.ClassDef], dict
     imported = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.module.startswith(("nki.", "neuronxcc")):
-            beside = path.with_name(node.module.split(".")[-1] + ".py")
-            if beside.exists():
-                imported.update({alias.name: beside for alias in node.names})
+            home = _home(path, node.module.split(".")[-1])
+            if home is not None:
+                imported.update({alias.name: home for alias in node.names})
     return definitions, imported
+
+
+def _home(path: Path, module: str) -> Path | None:
+    """The file of a module beside ``path``, or of the functions that the rewrite adds to a folder around it."""
+    folders = path.parents if module == SUPPORT else path.parents[:1]
+    return next((file for folder in folders if (file := folder / f"{module}.py").exists()), None)
 
 
 @cache
