@@ -247,7 +247,7 @@ class _Work:
             factory = self.factories.get(kernel)
             called = called_cases(self.path, self.tree, definition) if factory is None else iter(())
             hosts = host_cases(self.path, self.tree, definition, factory)
-            reached = with_extents(proposed_cases(self.path, self.tree, definition), definition)
+            reached = with_extents(proposed_cases(self.path, self.tree, definition), definition, self.tree)
             told = list({repr(c): c for c in itertools.chain(called, hosts, reached)}.values())
             yield from (case for case in told if elements(case) <= _LIGHT)
             yield from _adapted(known, definition)
