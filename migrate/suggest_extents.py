@@ -72,22 +72,33 @@ _CASES = 3
 
 def _sizes(kernel: ast.FunctionDef, case: Case | None, tree: ast.Module | None) -> dict[str, object]:
     """The names of a kernel, and of its module, that are told by the arguments of a case: those bound once."""
-    known: dict[str, object] = {}
-    for name, value in case.args.items() if case is not None else ():
-        if isinstance(value, TensorSpec):
-            known[f"{name}.shape"] = tuple(value.shape)
-        elif type(value) in (int, float, bool, str):
-            known[name] = value
-    own = [node for node in ast.walk(kernel) if isinstance(node, ast.Assign)]
-    stored = Counter(n.id for n in ast.walk(kernel) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    if case is None:
+        return {}
+    known = dict(_given(case))
     top = [node for node in tree.body if isinstance(node, ast.Assign)] if tree is not None else []
-    for node in [*top, *sorted(own, key=lambda node: node.lineno)] if case is not None else ():
+    own = sorted((n for n in ast.walk(kernel) if isinstance(n, ast.Assign)), key=lambda node: node.lineno)
+    for node in (*top, *own):
         with contextlib.suppress(Unknown):
-            value, target = evaluated(node.value, known), node.targets[0]
-            names = target.elts if isinstance(target, ast.Tuple) else [target]
-            values = value if isinstance(target, ast.Tuple) and isinstance(value, tuple) else (value,)
-            known |= {n.id: v for n, v in zip(names, values, strict=False) if isinstance(n, ast.Name)}
+            known |= _named(node.targets[0], evaluated(node.value, known))
+    stored = Counter(n.id for n in ast.walk(kernel) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     return {name: value for name, value in known.items() if stored[name] < 2}
+
+
+def _given(case: Case) -> Iterator[tuple[str, object]]:
+    """What the arguments of a case tell by themselves: shapes and plain values."""
+    for name, value in case.args.items():
+        if isinstance(value, TensorSpec):
+            yield f"{name}.shape", tuple(value.shape)
+        elif type(value) in (int, float, bool, str):
+            yield name, value
+
+
+def _named(target: ast.expr, value: object) -> dict[str, object]:
+    """What an assignment of a value, or of several, gives names."""
+    if isinstance(target, ast.Tuple) and isinstance(value, tuple):
+        pairs = zip(target.elts, value, strict=False)
+        return {each.id: part for each, part in pairs if isinstance(each, ast.Name)}
+    return {target.id: value} if isinstance(target, ast.Name) else {}
 
 
 def _dtype(value: object) -> str:
