@@ -323,7 +323,7 @@ class _Work:
         if search.stopped:
             what = f"a run was stopped before its end, with {_tensors(search.stopped[0])}"
             return f"{what}: it may need more time (--seconds)"
-        if not search.tried or self._writes(kernel):
+        if search.obstacle is None or self._writes(kernel):
             return late + _obstacle(search)
         return "it writes to no tensor in HBM: its body seems to be missing"
 
