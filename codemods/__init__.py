@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .driver.plugins import plugin_rules
     from .driver.rulebook import RULES
     from .model import Finding, Options, Outcome, Rule
-    from .project.links import components
-    from .project.vendor_kernels import homes, shipped_names
+    from .project.links import components, imports_alone
+    from .project.vendor_kernels import homes, imports_shipped, shipped_names
 
 __all__ = [
     "RULES",
@@ -27,6 +27,8 @@ __all__ = [
     "Rule",
     "components",
     "homes",
+    "imports_alone",
+    "imports_shipped",
     "may_have_backlog",
     "plugin_rules",
     "rewrite",
@@ -37,8 +39,8 @@ __all__ = [
 _HOMES = {
     "RULES": "driver.rulebook",
     **dict.fromkeys(("Finding", "Options", "Outcome", "Rule"), "model"),
-    "components": "project.links",
-    **dict.fromkeys(("homes", "shipped_names"), "project.vendor_kernels"),
+    **dict.fromkeys(("components", "imports_alone"), "project.links"),
+    **dict.fromkeys(("homes", "imports_shipped", "shipped_names"), "project.vendor_kernels"),
     "may_have_backlog": "driver.backlog",
     **dict.fromkeys(("rewrite", "rewrite_together"), "driver.migration"),
     "with_imports": "driver.module",

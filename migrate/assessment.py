@@ -24,6 +24,7 @@ from .planning import CASES_NAME, cases_at
 from .reports import Report, imports_beta1, parsed
 from .rewriting import source_name
 from .suggest import has_proposals
+from .suggest_factories import factories
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Finding
@@ -160,8 +161,10 @@ def _kernel(
     else:
         state = "safe" if any(report.status == "changed" for report in safe.values()) else "done"
     path = safe[name].path
-    count = 0 if is_notebook(path) else len(_cases(path, function.name, cases))
-    is_guessed = not count and not is_notebook(path) and has_proposals(Path(path), tree, function.name)
+    makers = (maker for maker, factory in factories(tree).items() if factory.kernel is function)
+    called = next(makers, function.name)
+    count = 0 if is_notebook(path) else len(_cases(path, called, cases))
+    is_guessed = not count and not is_notebook(path) and has_proposals(Path(path), tree, called)
     proof: Proof = "case" if count else "suggest" if is_guessed else "none"
     assumed = sum(asserted.line in lines for path, lines in ranges for asserted in safe[path].asserted)
     return Kernel(function.name, function.lineno, state, findings, left, assumed, count, proof)

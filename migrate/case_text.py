@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nki_migrate.runtime.cases import Case, DtypeSpec, MemberSpec, NoneSpec, ObjectSpec, TensorSpec
+
+
+def add_cases(path: Path, cases: Sequence[Case]) -> None:
+    """Add cases to the file at ``path``, which stays as it was where that fails."""
+    if not cases:
+        return
+    texts = [case_toml(case, path.parent.absolute()) for case in cases]
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    if before and not before.endswith("\n\n"):
+        before += "\n" if before.endswith("\n") else "\n\n"
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(before + "\n".join(texts), encoding="utf-8")
+    temporary.replace(path)
 
 
 def case_toml(case: Case, directory: Path) -> str:

@@ -340,17 +340,22 @@ def cases() -> None:
 
 
 @cases.command(
-    short_help="Propose cases for FILE, and print those that run.",
+    short_help="Propose cases for kernels, and print or write those that run.",
     epilog="Exit codes: 0 each kernel has a case that runs, 1 some has none, 2 could not do its work.",
 )
-@click.argument("file", metavar="FILE")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Add the cases to the cases.toml beside each file; kernels that have some " "there are left.",
+)
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only this kernel; repeatable.")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=1),
     default=20.0,
     show_default=True,
-    help="How long to look for cases, for all kernels of FILE together; waiting for a processor does not count.",
+    help="How long to look for cases, for all kernels of one file together; waiting for a processor does not count.",
 )
 @click.option(
     "--target",
@@ -359,15 +364,26 @@ def cases() -> None:
 )
 @command_options.execution
 def suggest(
-    file: str, kernels: tuple[str, ...], seconds: float, target: str | None, jobs: int | None, **choices: Any
+    paths: tuple[str, ...],
+    write: bool,
+    kernels: tuple[str, ...],
+    seconds: float,
+    target: str | None,
+    jobs: int | None,
+    **choices: Any,
 ) -> int:
-    """Propose cases for FILE from asserts, documented shapes and call sites; print those that run, as TOML."""
+    """Propose cases for the kernels in PATH... from asserts, documented shapes and call sites.
+
+    Those that run are printed as TOML (of one file), or written beside each file.
+    """
     if choices["no_execute"]:
         raise click.UsageError("cases suggest runs kernels, which --no-execute forbids.")
-    from . import suggest as module
+    from . import suggest_command as module
 
+    found: Configuration = click.get_current_context().meta[CONFIGURATION]
     limits = module.Limits(choices["timeout"], choices["memory"] << 20)
-    return module.run(file, kernels, module.Budget(seconds, limits, target or ""), jobs)
+    budget = module.Budget(seconds, limits, target or "")
+    return module.run(module.Asked(paths, kernels, budget, jobs, write, found.excludes))
 
 
 @cli.command(short_help="Show the configuration that counts here.")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from .errors import InputError
 from .gitignore import Rules, ignored, rules_of
@@ -75,23 +76,30 @@ def _each_once(found: list[Found]) -> Iterator[Found]:
     """A file reached twice by one name is one file; reached by another name (a link), it is skipped under that one."""
     # The file itself goes before links to it, so that the report names the file.
     first_name: dict[str, str] = {}
-    for file in sorted(found, key=lambda file: os.path.islink(file.path)):
-        first_name.setdefault(_identity(file), file.path)
+    links = {file.path for file in found if os.path.islink(file.path)}
+    real = cache(os.path.realpath)
+    identities = {path: _identity(path, path in links, real) for path in dict.fromkeys(file.path for file in found)}
+    for file in sorted(found, key=lambda file: file.path in links):
+        first_name.setdefault(identities[file.path], file.path)
     seen: set[str] = set()
     for file in found:
         name = os.path.normpath(file.path)
         if name in seen:
             continue
         seen.add(name)
-        original = first_name[_identity(file)]
+        original = first_name[identities[file.path]]
         if os.path.normpath(original) == name or file.skipped or file.failed:
             yield file
         else:
             yield Found(file.path, skipped=f"the same file as {original}")
 
 
-def _identity(file: Found) -> str:
-    return file.path if file.path == STDIN else os.path.realpath(file.path)
+def _identity(path: str, is_link: bool, real: Callable[[str], str]) -> str:
+    """What a path names, whatever links it goes through; ``real`` says so for a directory."""
+    directory, name = os.path.split(path)
+    if is_link or name in ("", os.curdir, os.pardir):
+        return os.path.realpath(path)
+    return path if path == STDIN else os.path.join(real(directory or os.curdir), name)
 
 
 def _walked(directory: str, rules: tuple[Rules, ...], in_repository: bool) -> Iterator[Found]:

@@ -59,7 +59,8 @@ def ignored(path: str, is_directory: bool, rules: tuple[Rules, ...]) -> bool:
     """
     absolute = os.path.abspath(path)
     for rule in reversed(rules):
-        components = tuple(os.path.relpath(absolute, rule.base).split(os.sep))
+        inside = absolute.removeprefix(os.path.join(rule.base, ""))
+        components = tuple((inside if inside != absolute else os.path.relpath(absolute, rule.base)).split(os.sep))
         for pattern in reversed(rule.patterns):
             if (is_directory or not pattern.only_directories) and _matches(pattern.components, components):
                 return not pattern.negated

@@ -18,7 +18,13 @@ def with_pins(options: Options, files: Iterable[Found]) -> Options:
     """``options`` with what the projects of the files pin; pins count where nobody says the version (``--from``)."""
     if options.source or options.language:
         return options
-    found = [(file.path, pin_of(file.path)) for file in files if file.path != STDIN]
+    known: dict[str, Pin | None] = {}  # of each folder, by its name as it is
+    found: list[tuple[str, Pin | None]] = []
+    for path in (file.path for file in files if file.path != STDIN):
+        folder = os.path.dirname(path)
+        if folder not in known:
+            known[folder] = pin_of(path)
+        found.append((path, known[folder]))
     return replace(options, pins=tuple((source_name(path), pin) for path, pin in found if pin is not None))
 
 

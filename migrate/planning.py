@@ -192,7 +192,7 @@ def _planned_kernel(
     bad = [case for case in source.bad if case.kernel == kernel.name]
     if not mine and not bad and not kernel.sub_kernel and not inventory.unchanged:
         advice = f'describe one in {source.path}: [[case]], kernel = "{kernel.name}", and its arguments in [case.args]'
-        advice += f" (nki-migrate cases suggest {inventory.pair.before} proposes some)"
+        advice += f" (nki-migrate cases suggest --write {inventory.pair.before} looks for some)"
         where = inventory.pair.before, kernel.line
         yield inventory.result(kernel.name, Problem("case", Verdict.UNDECIDED, NO_CASE, *where, advice))
     for broken in bad:
@@ -225,7 +225,7 @@ def _made_without_case(inventory: Inventory, source: CaseFile, choice: Choice) -
             advice = (
                 f'describe one in {source.path}: [[case]], kernel = "{name}", what it gets in [case.make], and its '
             )
-            advice += f"kernel in [case.args] (nki-migrate cases suggest {path} proposes some)"
+            advice += f"kernel in [case.args] (nki-migrate cases suggest --write {path} looks for some)"
             where = path, factory.kernel.lineno
             yield inventory.result(name, Problem("case", Verdict.UNDECIDED, NO_CASE, *where, advice))
 

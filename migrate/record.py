@@ -27,7 +27,7 @@ from nki_migrate.runtime.recording import DIRECTORY, KEEP_DATA
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 
 from . import emulate
-from .case_text import case_toml
+from .case_text import add_cases
 from .errors import InputError
 from .output import plural
 
@@ -70,7 +70,7 @@ def kept(
     found = list(_cases(launches, path, data))
     cases = [item for item in found if isinstance(item, Case)]
     new = list(_named(_without_repetitions(cases, known), known))
-    _append(path, [_with_kept_data(case, path) for case in new])
+    add_cases(path, [_with_kept_data(case, path) for case in new])
     return new, {item for item in found if isinstance(item, Refused)}
 
 
@@ -179,15 +179,3 @@ def _moved(value: Any, directory: Path) -> Any:
     if not target.exists():
         shutil.copyfile(value.fill, target)
     return replace(value, fill=str(target.absolute()))
-
-
-def _append(path: Path, cases: Sequence[Case]) -> None:
-    if not cases:
-        return
-    texts = [case_toml(case, path.parent.absolute()) for case in cases]
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    if before and not before.endswith("\n\n"):
-        before += "\n" if before.endswith("\n") else "\n\n"
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(before + "\n".join(texts), encoding="utf-8")
-    temporary.replace(path)

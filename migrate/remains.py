@@ -14,6 +14,7 @@ from nki_migrate.codemods.ladder import origins
 from nki_migrate.codemods.model import Finding, Options, Outcome
 from nki_migrate.codemods.syntax.node_index import tree_of
 from nki_migrate.codemods.syntax.nodes import first_line
+from nki_migrate.runtime.spec.grammar import children, statements
 from nki_migrate.runtime.spec.versions import RANGE, Version, shown, versions_of
 
 if TYPE_CHECKING:
@@ -92,11 +93,10 @@ class Accounted:
     def _input_lines(self) -> set[int]:
         places = {finding.line for finding in self.outcome.findings}
         covered = places | self.outcome.left
-        for node in ast.walk(self._old):
-            if isinstance(node, ast.stmt):
-                extent = _extent(node)
-                if not places.isdisjoint(extent):
-                    covered.update(extent)
+        for node in statements(self._old):
+            extent = _extent(node)
+            if not places.isdisjoint(extent):
+                covered.update(extent)
         for nodes in (nodes for name, nodes in definitions(self._old).items() if name not in self.outcome.touched):
             for node in nodes:
                 whole = range(first_line(node), (node.end_lineno or node.lineno) + 1)
@@ -134,7 +134,7 @@ class _Imports:
         self._tree = tree
         self.bindings: list[tuple[int, str, str]] = []  # line, what is imported, the name that it is bound to
         others: set[str] = set()
-        for node in ast.walk(tree):
+        for node in statements(tree):
             for line, module, name in _imported(node):
                 if module.split(".")[0] == ROOT:
                     self.bindings.append((line, module, name))
@@ -154,7 +154,7 @@ class _Imports:
     def _uses(self, node: ast.AST, names: set[str]) -> Iterator[tuple[int, str, str]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             names = names - set(_parameters(node))  # a helper's parameter may well be called nl
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             dotted = _dotted(child)
             if isinstance(child, ast.expr) and dotted is not None:
                 binding = dotted.split(".")[0]

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import posixpath
 import queue
+import re
 import signal
 import time
 import warnings
@@ -144,12 +145,27 @@ def _grouped(
 ) -> tuple[list[list[_Work]], Mapping[str, Homes] | None]:
     """The files, with those that they import, in groups that import from each other, and the homes of shipped kernels.
 
-    What is read of the files for this is forgotten: no process holds the trees of all of them at once.
+    No process holds the trees of all of them at once: what is kept of most are their imports.
     """
-    trees = {_name(item): _tree(item[2]) for item in work} if len(work) + len(skipped) > 1 else {}
+    trees = _few_trees(work) if len(work) + len(skipped) > 1 else {}
     homes = _homes(trees, skipped, options)
     trees |= _with_imports(work, homes, options)
     return _groups([*work, *_imported(trees, skipped)], trees), homes
+
+
+def _few_trees(work: list[_Work]) -> dict[str, ast.Module]:
+    """The trees of files that use kernels of ``neuronxcc``'s or may define them, and of others the imports."""
+    trees: dict[str, ast.Module] = {}
+    names: set[str] = set()
+    for item in work:
+        tree = _tree(item[2])
+        trees[_name(item)] = alone = codemods.imports_alone(tree)
+        if codemods.imports_shipped(alone):
+            names |= codemods.shipped_names(tree)
+            trees[_name(item)] = tree
+    trees_changed()  # what is found in trees holds them
+    defined = re.compile(rf"\b(def|class)[\s\\]+({'|'.join(names)})\b".encode()) if names else None
+    return trees | {_name(item): _tree(item[2]) for item in work if defined and defined.search(item[2])}
 
 
 def _made(
@@ -253,8 +269,9 @@ def _imported(trees: dict[str, ast.Module], skipped: dict[int, Report]) -> list[
     read: dict[str, ast.Module] = {}
 
     def tree_of(name: str) -> ast.Module | None:
-        read[name] = _tree(skipped[plain[name]].before or b"")
-        return read[name] if read[name].body else None
+        tree = _tree(skipped[plain[name]].before or b"")
+        read[name] = codemods.imports_alone(tree)
+        return read[name] if tree.body else None
 
     names = imported(trees, tree_of, plain) if trees and plain else []
     trees |= {name: read[name] for name in names}
@@ -282,8 +299,8 @@ def _tree(data: bytes) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return parsed(data)[1]
-    except FileError:
+            return ast.parse(decoded(data).text)  # read once: nothing keeps it
+    except (FileError, SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 
 

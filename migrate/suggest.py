@@ -1,4 +1,4 @@
-"""``nki-migrate cases suggest FILE``: cases that run, found from the source, from calls, and from what errors ask for.
+"""Cases that run, found from the source, from calls, and from what errors ask for.
 
 Facts of the source (:mod:`.suggest_facts`) give proposals (:mod:`.suggest_proposals`), calls give more
 (:mod:`.suggest_calls`); a worker runs them, and what fails is repaired (:mod:`.suggest_repairs`) in the order of
@@ -12,18 +12,16 @@ import itertools
 import linecache
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import click
 from nki_migrate.codemods.syntax.module_level import where_installed
 from nki_migrate.runtime.cases import Case, MemberSpec, ObjectSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Kernels, Probe, Request
-from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.pool import Pool
 
-from .case_text import case_toml
 from .errors import InputError
 from .judging import Limits
 from .nki_versions import at_version
@@ -88,41 +86,26 @@ class Suggestion:
     unseen: tuple[str, ...] = ()
 
 
-def run(file: str, kernels: Sequence[str], budget: Budget, jobs: int | None) -> int:
-    """Print cases that run as TOML; 0 when each kernel has one, else 1. Raises :class:`InputError` without a kernel."""
-    missing = 0
-    status = StatusLine()
-    try:
-        with pool(jobs) as workers:
-            for found in suggestions(workers, file, kernels, budget, status):
-                status.end()
-                _print(found, Path(file).parent.absolute())
-                missing += not found.cases
-    finally:
-        status.end()
-    return 1 if missing else 0
+class NoKernel(InputError):
+    """A file has no kernel, or not the one that was asked for; ``hints``: it has some that no case can call."""
 
-
-def _print(found: Suggestion, directory: Path) -> None:
-    """The cases of a kernel on stdout; how many they are, why there is none and what they do not show on stderr."""
-    for case in found.cases:
-        click.echo(case_toml(case, directory))
-    why = f"; {found.reason}" if found.reason else ""
-    click.echo(f"{found.kernel}: {_count(len(found.cases))} of {plural(found.tried, 'proposal')}{why}", err=True)
-    for line in found.unseen:
-        click.echo(f"  no case shows the other side: {line}", err=True)
-
-
-def _count(cases: int) -> str:
-    return plural(cases, "case") if cases else "no case"
+    def __init__(self, message: str, *, hints: bool) -> None:
+        super().__init__(message)
+        self.hints = hints
 
 
 def suggestions(
-    workers: Pool, file: str, kernels: Sequence[str], budget: Budget, status: StatusLine | None = None
+    workers: Pool,
+    file: str,
+    kernels: Sequence[str],
+    budget: Budget,
+    status: StatusLine | None = None,
+    known: Collection[str] = (),
 ) -> Iterator[Suggestion]:
-    """The cases of each kernel of a file (or of those named); what runs for one is tried for the next ones, too.
+    """The cases of each kernel of a file (or of those named) but of the ``known`` ones.
 
-    ``status`` shows which kernel is worked on, and how many proposals have run.
+    What runs for one is tried for the next ones, too. ``status`` shows which kernel is worked on, and how many
+    proposals have run. Raises :class:`NoKernel`, and :class:`InputError` for a file that does not load.
     """
     if not os.path.isfile(file):
         raise InputError(f"{file}: no such file")
@@ -137,20 +120,21 @@ def suggestions(
     if unknown or not names:
         asked = f" '{unknown[0]}'" if unknown else ""
         inner = "".join(f"; {line}" for line in made_elsewhere(tree).values())
-        raise InputError(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}{inner}")
+        raise NoKernel(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}{inner}", hints=bool(inner))
     found = _Work(workers, Path(file), where_installed(tree), budget, Clock(workers.width), status, made)
-    return found.suggestions([name for name in names if not kernels or name in kernels])
+    return found.suggestions([name for name in names if (not kernels or name in kernels) and name not in known])
 
 
 def has_proposals(path: Path, tree: ast.Module, kernel: str) -> bool:
-    """Would :func:`suggestions` try anything for a kernel of a file? It runs the kernels that the module defines."""
+    """Would :func:`suggestions` try anything for a kernel of a file, or for a function of it that makes one?"""
     tree = where_installed(tree)
+    factory = factories(tree).get(kernel)
     named = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == kernel)
-    definition = next(named, None)
+    definition = factory.whole if factory is not None else next(named, None)
     if definition is None:
         return False
-    starts = itertools.chain(proposed_cases(path, tree, definition), called_cases(path, tree, definition))
-    return next(starts, None) is not None
+    called = called_cases(path, tree, definition) if factory is None else host_cases(path, tree, definition, factory)
+    return next(itertools.chain(proposed_cases(path, tree, definition), called), None) is not None
 
 
 @dataclass

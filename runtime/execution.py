@@ -32,9 +32,9 @@ from .isa.quotients import by_reciprocal
 from .made import launched_by
 from .messages import Kernel, Kernels, Observation, Probe, Reference, Reply, Request
 from .source import source_of
+from .spec.grammar import statements
 from .spec.hardware import TARGETS
 from .spec.support_module import MARK
-from .trees import statements
 
 _PACKAGE = __name__.rpartition(".")[0]
 

@@ -13,7 +13,7 @@ from .cases import Case
 from .compare import trace
 from .compare.condition import Condition
 from .compare.hazard import Hazard
-from .compare.trace import Failure, Packed, Run
+from .compare.trace import Elsewhere, Failure, Packed, Run
 from .compare.verdict import Place
 from .reading import Reads
 from .spec.seen import Seen, SeenFunction
@@ -107,7 +107,7 @@ Reply = Kernels | Run | Reference | Observation | Probe | Failure
 _PLAIN_CLASSES = {
     (cls.__module__, cls.__qualname__): cls
     for cls in (
-        *(Kernel, Kernels, Reference, Observation, Probe, Reads, Run, Failure, Packed, Seen, SeenFunction),
+        *(Kernel, Kernels, Reference, Observation, Probe, Reads, Run, Failure, Packed, Elsewhere, Seen, SeenFunction),
         *(trace.Compared, trace.Program, trace.TileRow, trace.HbmTensor, events.Event, events.Loop, events.Operand),
         *(Condition, Hazard, Place),
     )

@@ -16,6 +16,7 @@ from queue import Empty, LifoQueue
 from typing import IO, Protocol
 
 from .compare.trace import Failure
+from .elsewhere import brought
 from .messages import Reply, Request, decode_reply, receive, send
 
 _BOOT = """\
@@ -110,8 +111,8 @@ class Worker:
             self.close()
             return Failure(False, "the worker process died", request.file)
         try:
-            return decode_reply(data)
-        except (pickle.UnpicklingError, EOFError, AttributeError, TypeError, ValueError) as error:
+            return brought(decode_reply(data))
+        except (pickle.UnpicklingError, EOFError, AttributeError, TypeError, ValueError, OSError) as error:
             self.close()
             return Failure(False, f"the worker's answer makes no sense: {error}", request.file)
 

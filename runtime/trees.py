@@ -1,23 +1,11 @@
-"""Syntax trees of Python: their statements, and copies."""
+"""Copies of Python's syntax trees."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TypeVar
 
 Node = TypeVar("Node", bound=ast.AST)
-
-
-def statements(tree: ast.AST) -> Iterator[ast.stmt]:
-    """All statements below ``tree``, those inside of others, too; no expression is looked into."""
-    nodes = [tree]
-    for node in nodes:  # grows as it is read: breadth first
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
-                nodes.append(child)
-                if isinstance(child, ast.stmt):
-                    yield child
 
 
 def copied(node: Node) -> Node:

@@ -23,12 +23,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import IO, BinaryIO
 
-from . import execution, reading
+from . import elsewhere, execution, reading
 from .compare.trace import Failure, Run
 from .messages import LENGTH, Probe, Reply, Request, receive, send
 from .stopwatch import Stopwatch
 
 _MAX_PRINTED = 20_000
+_ALLOCATIONS = 50_000
+"""Objects that a run makes between two collections: what it records stays to its end, and would be read again and
+again. Tiles are no part of cycles, so that their memory does not wait."""
 _MAX_FILE = 1 << 30
 """Bytes that a kernel may write to one file: what it prints goes to one, too, and has no other end."""
 
@@ -37,24 +40,31 @@ def main() -> None:
     """Serve requests from the file descriptor ``argv[1]`` and answer on ``argv[2]`` until the tool closes its end."""
     execution.preload()
     gc.freeze()  # no collection of a child reads what it shares with this process
+    gc.set_threshold(_ALLOCATIONS, *gc.get_threshold()[1:])
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     requests: BinaryIO = os.fdopen(int(sys.argv[1]), "rb")
     replies: BinaryIO = os.fdopen(int(sys.argv[2]), "wb")
     send(replies, b"")  # it has started
+    outputs: int | None = None
     while (message := receive(requests)) is not None:
+        if outputs is not None:
+            os.close(outputs)  # the tool has mapped what is in it
+        outputs = elsewhere.opened()
         request: Request = pickle.loads(message)
         execution.read_ahead(request)
-        send(replies, _isolated(request, execution.answer, (requests, replies)))
+        send(replies, _isolated(request, execution.answer, (requests, replies), outputs))
 
 
-def _isolated(request: Request, answer: Callable[[Request], Reply], private: tuple[BinaryIO, BinaryIO]) -> bytes:
-    """Fork a child that answers ``request`` within its limits; the pickled reply."""
+def _isolated(
+    request: Request, answer: Callable[[Request], Reply], private: tuple[BinaryIO, BinaryIO], outputs: int | None
+) -> bytes:
+    """Fork a child that answers ``request`` within its limits; the pickled reply. ``outputs`` is for large ones."""
     reading, writing = os.pipe()
     with tempfile.TemporaryFile() as printed:
         child = os.fork()
         if child == 0:
-            _child(request, answer, writing, printed, (reading, *(stream.fileno() for stream in private)))
+            _child(request, answer, writing, printed, (reading, *(stream.fileno() for stream in private)), outputs)
         os.close(writing)
         signal.signal(signal.SIGTERM, lambda *_: _end_with_child(child))
         message = _message_within(reading, Stopwatch(child), request.seconds)
@@ -69,7 +79,12 @@ def _isolated(request: Request, answer: Callable[[Request], Reply], private: tup
 
 
 def _child(
-    request: Request, answer: Callable[[Request], Reply], writing: int, printed: IO[bytes], private: tuple[int, ...]
+    request: Request,
+    answer: Callable[[Request], Reply],
+    writing: int,
+    printed: IO[bytes],
+    private: tuple[int, ...],
+    outputs: int | None,
 ) -> None:
     """The forked child: its limits, its streams, its answer. Never returns."""
     try:
@@ -93,6 +108,9 @@ def _child(
             reply = replace(reply, printed=printed.read(_MAX_PRINTED).decode(errors="replace"))
         if isinstance(reply, (Run, Probe, Failure)):
             reply = replace(reply, seconds=watch.seconds)
+        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        reply = elsewhere.left(reply, outputs, os.getppid())
         with os.fdopen(writing, "wb") as stream:
             send(stream, pickle.dumps(reply))
         os._exit(0)

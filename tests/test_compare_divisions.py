@@ -10,15 +10,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 from first_rung import Options, rewrite
-from nki_migrate.codemods.rules.nl_compute import BY_NUMBER_ULPS, BY_TILE_ULPS
 from nki_migrate.judging import Pair
 from nki_migrate.planning import Choice
 from nki_migrate.runtime import isa
 from nki_migrate.runtime.compare import Inexact, Run, Verdict, compare_operands, outputs_from, walked
 from nki_migrate.runtime.numerics import convert, ulp_distance
+from nki_migrate.runtime.spec.comparison import BY_NUMBER_ULPS, BY_TILE_ULPS
 from nki_migrate.runtime.versions import Version
 from nki_migrate.sides import Side
-from nki_migrate.verdicts import Proof, as_json, as_text
+from nki_migrate.verdicts import CaseResult, Proof, as_json, as_text
 from nki_migrate.verify import Settings, evidence
 from nki_migrate.verify_command import Asked, verified
 from test_compare_operands import F32, Bench, _view, record
@@ -295,11 +295,20 @@ def test_a_bound_of_the_users_is_one_for_what_is_computed_from_quotients() -> No
 def test_stored_pairs_need_a_declaration_of_the_users() -> None:
     Path("new.py").write_text(rewrite(SOURCE, Options(unsafe=True)).source)
 
+    def result(**options: object) -> CaseResult:
+        return verified(Asked(("k.py", "new.py"), jobs=2, kernels=("quotients",), **options)).proof.results[0]  # type: ignore[arg-type]
+
     def kinds(**options: object) -> tuple[str, str]:
-        proof = verified(Asked(("k.py", "new.py"), jobs=2, kernels=("quotients",), **options)).proof  # type: ignore[arg-type]
-        return proof.results[0].verdict.value, proof.results[0].levels[-1].summary
+        return result(**options).verdict.value, result(**options).levels[-1].summary
 
     assert kinds()[0] == "different"
+    assert result().levels[1].notes[-1] == (
+        "all that differs is 4 divisions that are a reciprocal and a multiplication after, as NKI022 writes them: "
+        "--ulps 2 declares their rounding"
+    )
     assert kinds(ulps=1) == ("equal", "1 output, at most 1 ULP apart, within 1 (declared by --ulps)")
     Path("cases.toml").write_text(CASES.replace("[case.args]", "ulps = 3\n[case.args]"))
     assert kinds(ulps=1) == ("equal", "1 output, at most 1 ULP apart, within 3 (declared by the case)")
+    Path("cases.toml").write_text(CASES)
+    Path("new.py").write_text(Path("new.py").read_text().replace("out[2]", "out[1]"))
+    assert not any("--ulps" in note for note in result().levels[1].notes)

@@ -441,3 +441,39 @@ def test_a_move_that_is_converted_after_it_is_converted_by_it() -> None:
         placed(b, own=own, dtypes=(BF16, F32), moves=True)
 
     assert compared(lambda b: kernel(b, False), lambda b: kernel(b, True)) == (Verdict.EQUAL, "")
+
+
+# --- x = op(x): the new kernel computes in place -------------------------------------------------------------------
+
+
+def summed(b: Bench, in_place: bool, read_again: bool = False, scan: bool = False, written: bool = False) -> None:
+    first, other, last = b.tile("first"), b.tile("other"), b.tile("last")
+    b.copy(first, b.x, of=0)
+    b.copy(other, b.y, of=0)
+    if written:
+        b.clear(last)
+    result = first if in_place else last
+    if scan:
+        scanned = isa.tensor_tensor_scan(_view(first), _view(other), 0.0, "multiply", "add")
+        isa.commit(b.machine, scanned, _view(result))
+    else:
+        b.add(result, first, other)
+    b.copy(b.out, result, at=0)
+    if read_again:
+        b.copy(b.out, first, at=1)
+
+
+def test_a_result_may_overwrite_what_is_read_no_more() -> None:
+    verdict = compare_operands(record(lambda b: summed(b, False)), record(lambda b: summed(b, True)))
+    assert verdict.verdict is Verdict.EQUAL
+    assert "1 results in the tile that was read last" in verdict.notes[0]
+
+
+@pytest.mark.parametrize("options", [{"read_again": True}, {"scan": True}, {"written": True}])
+def test_no_other_result_may(options: dict[str, bool]) -> None:
+    verdict, message = compared(lambda b: summed(b, False, **options), lambda b: summed(b, True, **options))
+    assert verdict is Verdict.DIFFERENT and message
+
+
+def test_a_result_of_its_own_is_no_result_in_place() -> None:
+    assert compared(lambda b: summed(b, True), lambda b: summed(b, False))[0] is Verdict.DIFFERENT

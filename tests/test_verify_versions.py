@@ -102,7 +102,7 @@ def test_places_in_the_rewritten_text_say_so() -> None:
 def test_a_kernel_without_a_case_is_undecided() -> None:
     files(k=HEAD + KERNEL)
     (result,) = proof("k.py", migrate=True).results
-    assert result.verdict.value == "undecided" and "cases suggest k.py" in messages(result)
+    assert result.verdict.value == "undecided" and "cases suggest --write k.py" in messages(result)
 
 
 def test_a_kernel_that_the_rewrite_left_is_undecided() -> None:

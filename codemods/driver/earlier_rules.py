@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..model import Options, Outcome
 from ..plan.edited_text import EditedText
 from ..plan.factories.rewriting import moved_out
 from ..plan.grids.rewriting import Relaunched, relaunched
 from ..plan.index_functions import written_out
+from ..plan.long_lines import fitted
 from ..syntax.source import Source
 
 
@@ -34,7 +35,10 @@ def texts_of(sources: Mapping[str, Source], options: Options) -> Texts:
     read = _read_again(sources, moved)
     plain = written_out(read, options)
     read = _read_again(read, plain)
-    grids = relaunched(read, options)
+    grids = {
+        path: replace(module, lines=fitted(module.lines, sources[path].text))
+        for path, module in relaunched(read, options).items()
+    }
     return Texts(_read_again(read, grids), grids, (moved, plain, grids))
 
 

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
-from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 from nki_migrate.runtime.spec.seen import SeenFunction
 
-from ..analysis.scope import Scope
 from ..emit.apply import applied
 from ..emit.marks import plan as plan_marks
 from ..emit.output_assertions import output_assertions
-from ..expr import algebra
 from ..expr.emission import Refuse, Said
 from ..expr.moves import moved
-from ..expr.tables import dtype_name, is_function
-from ..expr.values import Api, DType, Parameters, Python, Value
-from ..lower import inner_kernels
 from ..lower.assumptions import best_observed, with_assumptions
 from ..model import Options, Outcome
 from ..plan import dead_names, early_assertions, support_imports
-from ..plan.grids.rewriting import Relaunched
 from ..plan.keyword_arguments import expand
-from ..plan.same_text import copies_needed
 from ..plan.variable_arguments import name_arguments
-from ..plan.variants import copy_of, report_other_uses, served, variants_of
 from ..project.beta1_aliases import MODULES
 from ..project.links import imported
 from ..project.namespaces import Namespaces, namespaces
@@ -35,31 +26,24 @@ from ..project.program import Module, Position, Program, Resized
 from ..project.vendor_kernels import CODE as IMPORTS
 from ..project.vendor_kernels import Homes, Renamed, renamed
 from ..project.vendor_kernels import homes as homes_of
-from ..render.vector_calls import drop_followed
 from ..rules import (
     allocator_objects,
-    decorators,
     host_code,
-    kernel_classes,
-    kernel_outputs,
     name_bindings,
     namespace,
     registry,
     tensor_annotations,
 )
-from ..syntax import codes
 from ..syntax.codes import LANGUAGE
 from ..syntax.mark_text import WORD, without_marks
-from ..syntax.module_level import module_statements, stand_ins
 from ..syntax.names import canonical
 from ..syntax.names import imports as names_imported
-from ..syntax.node_index import of_kinds, trees_changed, trees_kept, walk
-from ..syntax.nodes import bound_by, lines_of
-from ..syntax.source import Source, is_expanded
+from ..syntax.node_index import of_kinds, trees_changed, trees_kept
+from ..syntax.nodes import lines_of
+from ..syntax.source import Source
 from .backlog import backlog
 from .earlier_rules import texts_of
-from .evaluator import EVALUATOR
-from .functions import walk_function
+from .rounds import Given, Variants, planned
 
 
 def rewrite(source: str, options: Options | None = None, filename: str = "<string>") -> Outcome:
@@ -169,9 +153,9 @@ def _rewritten_together(
         trees_changed()
     to_list: dict[Position, str] = {}
     resized: frozenset[Resized] = frozenset()
-    variants: _Variants = {}
+    variants: Variants = {}
     while True:
-        modules, variants = _planned(read, options, _Given(grids, homes, to_list, resized), variants)
+        modules, variants = planned(read, options, Given(grids, homes, to_list, resized), variants)
         blocked = {place: reason for module in modules for place, reason in module.blocked.items()}
         to_resize = {place for module in modules for place in module.to_resize} - resized
         if not blocked and not to_resize:
@@ -200,71 +184,6 @@ def _left_together(
     changed = {path for path, outcome in outcomes.items() if outcome.source != originals[path]}
     found = name_bindings.left_with(modules, left, changed) if left else {}
     return {path: replace(outcomes[path], findings=(*outcomes[path].findings, f)) for path, f in found.items()}
-
-
-@dataclass(frozen=True)
-class _Given:
-    """What all rounds over some modules know.
-
-    What became of their launch grids, the modules that have what each imports of ``neuronxcc``, the tensors that become
-    lists, and the index vectors whose sizes have names.
-    """
-
-    grids: Mapping[str, Relaunched]
-    homes: Mapping[str, Homes]
-    to_list: dict[Position, str]
-    resized: frozenset[Resized]
-
-
-_Variants = dict[ast.FunctionDef, list[Parameters]]
-"""What the calls of each function pass: one for each of its variants."""
-
-
-def _planned(
-    sources: dict[str, Source], options: Options, given: _Given, variants: _Variants
-) -> tuple[list[Module], _Variants]:
-    """The modules with all edits of their functions planned, and what the calls of each function pass.
-
-    ``variants`` are what calls passed before ``given`` changed, if it did: most of it holds still, and each round
-    reads anew what calls pass.
-    """
-    modules: dict[str, Module] = {}
-    lost: dict[ast.stmt, Refuse] | None = None
-    for _ in range(_ROUNDS):
-        modules = {path: Module(source, options, path, variants, given.to_list) for path, source in sources.items()}
-        program = _program(modules, given)
-        lost = kernel_outputs.lost_writes(program) if lost is None else lost
-        _walk(program, lost)
-        before, variants = variants, {f: v for m in modules.values() for f, v in variants_of(m.calls).items()}
-        if _is_settled(modules, before, variants):
-            break
-    if any(len(kinds) > 1 for kinds in variants.values()):
-        shared = copies_needed(modules.values())
-        modules = {p: Module(source, options, p, variants, given.to_list, shared) for p, source in sources.items()}
-        _walk(_program(modules, given), lost or {})
-    for module in modules.values():
-        report_other_uses(module)
-    return list(modules.values()), variants
-
-
-def _is_settled(modules: Mapping[str, Module], before: _Variants, variants: _Variants) -> bool:
-    """Would another round be as this one? ``variants`` are what its calls told, ``before`` what it was read with.
-
-    What calls tell of copies says nothing: each round makes new ones.
-    """
-    own = {f for module in modules.values() for f in of_kinds(module.source.tree, ast.FunctionDef)}
-    known = [{f: told for f, told in found.items() if f in own} for found in (before, variants)]
-    return known[0] == known[1] or all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls)
-
-
-def _program(modules: dict[str, Module], given: _Given) -> Program:
-    """The modules before a round, with what is known of them."""
-    program = Program(modules, EVALUATOR)
-    for path, module in modules.items():
-        module.program, module.resized, grid = program, given.resized, given.grids[path]
-        module.reviewed, module.covered, module.counts = grid.reviewed, grid.covered, grid.counts
-        module.homes = given.homes.get(path, {})
-    return program
 
 
 def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> Outcome:
@@ -311,79 +230,6 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
     )
 
 
-_ROUNDS = 6
-"""How often a module is read until its calls tell nothing new: each round carries facts one call further."""
-
-
-def _rewritten_for(module: Module, function: ast.FunctionDef) -> list[Parameters]:
-    """What the variants of a function were taken to get in this round."""
-    nodes = [function, *module.copies.get(function, [])]
-    return [module.analyzed[node].parameters for node in nodes if node in module.analyzed]
-
-
-def _walk(program: Program, lost: dict[ast.stmt, Refuse]) -> None:
-    """One round: plan the edits of every function, kernels first, then (through their calls) helpers, then the rest.
-
-    ``lost`` are the statements that write to what a kernel got.
-    """
-    for module in program.modules.values():
-        _environment(module)
-        module.lost_writes = lost
-    kernels = [(m, f) for m in program.modules.values() for f in m.functions.values() if m.is_kernel(f)]
-    kernels.sort(key=lambda pair: decorators.called_by_kernel(*pair))
-    others = [(m, f) for m in program.modules.values() for f in m.functions.values() if not m.is_kernel(f)]
-    entered = [
-        (m, f) for m, f in others if program.kernel_code.is_entered(f) or (is_expanded(f) and f in program.kernel_code)
-    ]
-    for module, node in [*kernels, *entered]:
-        _walk_variants(module, node)
-    for module in program.modules.values():
-        for kernel in inner_kernels.rewrite(module):
-            _walk_one(module, kernel, {})
-    for module, method, parameters in kernel_classes.rewrite(program):
-        _walk_one(module, method, parameters)
-    _walk_named(program)
-    drop_followed(program)
-
-
-def _walk_variants(module: Module, function: ast.FunctionDef) -> None:
-    """Plan the edits of a function, and of each copy that serves other arguments."""
-    decorators.rewrite(module, function)
-    for number, parameters in enumerate(served(module, function)):
-        variant = copy_of(module, function, number)
-        if number:
-            decorators.rewrite(module, variant)
-        if variant not in module.analyzed:
-            _walk_one(module, variant, parameters)
-
-
-def _walk_named(program: Program) -> None:
-    """Plan the edits of the kernel code that functions name, and no call has reached."""
-    pending = [(m, f) for m in program.modules.values() for f in m.analyzed]
-    while pending:
-        for module, function in _named(program, *pending.pop()):
-            if function in program.kernel_code and function not in {**module.analyzed, **module.flattened}:
-                _walk_one(module, function, {})
-                pending.append((module, function))
-
-
-def _named(program: Program, module: Module, function: ast.FunctionDef) -> list[tuple[Module, ast.FunctionDef]]:
-    """Functions that a function names, in whatever expression."""
-    found = []
-    for node in walk(function):
-        if isinstance(node, ast.Name | ast.Attribute):
-            own = module.functions.get(node.id) if isinstance(node, ast.Name) else None
-            other = program.function(module, node)
-            found += [(module, own)] if own is not None else [other] if other is not None else []
-    return found
-
-
-def _walk_one(module: Module, function: ast.FunctionDef, parameters: Parameters) -> None:
-    refusal = module.program.draft.attempt(walk_function, module, function, parameters)
-    if isinstance(refusal, Refuse):
-        module.report(refusal)
-
-
 def _of_both(module: Module, found: Namespaces) -> Outcome:
     """The outcome for a module that imports both namespaces: nothing of it is changed.
 
@@ -405,101 +251,6 @@ def _of_both(module: Module, found: Namespaces) -> Outcome:
         module.report(Refuse(place, IMPORTS, message, help))
     findings = {*module.findings, *backlog(module.source.text, module.source.tree, module.options.target)}
     return Outcome(module.source.text, tuple(sorted(findings)))
-
-
-_NO_FUNCTION = next(n for n in walk(ast.parse("def module(): pass")) if isinstance(n, ast.FunctionDef))
-
-
-def _environment(module: Module) -> None:
-    """What the names that the module assigns at top level are."""
-    scope = Scope(module, _NO_FUNCTION, False)
-    counts: dict[str, int] = {}
-    for node in walk(module.source.tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            counts[node.id] = counts.get(node.id, 0) + 1
-    changing = _changing_globals(module.source.tree)
-    for statement in module_statements(module.source.tree):
-        if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
-            continue
-        target = statement.targets[0]
-        if target in stand_ins(module.source.tree):
-            continue
-        module.definitions |= {n: text for n, text in _numbers(module, target, statement.value) if counts[n] == 1}
-        if isinstance(target, ast.Name):
-            value = _global_value(scope, statement.value)
-            if target.id in changing:
-                value = Python() if isinstance(value, Python) else Value()
-            module.environment[target.id] = value
-            if _is_dtype(scope.qualified(statement.value) or "") and counts[target.id] == 1:
-                module.environment[target.id] = _global_dtype(module, scope, target.id, statement.value)
-            if isinstance(module.environment[target.id], Api):
-                module.global_aliases[target.id] = statement
-
-
-_ARITHMETIC = ast.BinOp | ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Name | ast.Constant | ast.Load
-
-
-def _numbers(module: Module, target: ast.expr, value: ast.expr) -> Iterator[tuple[str, str]]:
-    """The names that an assignment binds to integers, as literals: arithmetic of literals and such names."""
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        for each, node in zip(target.elts, value.elts, strict=True):
-            yield from _numbers(module, each, node)
-    if not isinstance(target, ast.Name) or not all(isinstance(node, _ARITHMETIC) for node in walk(value)):
-        return
-    constants = (node.value for node in of_kinds(value, ast.Constant))
-    if all(type(constant) is int for constant in constants):
-        number = algebra.constant(module.source.segment(value), module.definitions)
-        if number is not None:
-            yield target.id, str(number)
-
-
-def _changing_globals(tree: ast.Module) -> set[str]:
-    """Names of the module that something else than a plain assignment at its top level binds (again)."""
-    statements = module_statements(tree)
-    around = (ast.If, ast.Try) if len(statements) > len(tree.body) else ()
-    other = [s for s in statements if not isinstance(s, (ast.Assign, ast.FunctionDef, ast.ClassDef, *around))]
-    told = {name for node in of_kinds(tree, ast.Global) for name in node.names}
-    assigned = Counter(name for s in statements if isinstance(s, ast.Assign) for name in bound_by(s))
-    guarded = {name for s in set(statements) - set(tree.body) if isinstance(s, ast.Assign) for name in bound_by(s)}
-    return told.union({n for n in guarded if assigned[n] > 1}, *(bound_by(statement) for statement in other))
-
-
-def _global_value(scope: Scope, value: ast.expr) -> Value:
-    qualified = scope.qualified(value)
-    if qualified is not None and is_function(qualified):
-        return Api(qualified)
-    if isinstance(value, ast.Constant) and type(value.value) is int:
-        return Python(value.value > 0)
-    return Python()
-
-
-def _global_dtype(module: Module, scope: Scope, name: str, value: ast.expr) -> DType:
-    """A data type that the module names: rewritten where it stands, or in the kernels where host code needs it too."""
-    qualified = scope.qualified(value) or ""
-    text = f"{scope.nl}.{dtype_name(qualified) or qualified.partition('.')[2]}"
-    module.dtypes[name] = text
-    if not qualified.startswith("np."):
-        return DType(name)
-    if _read_by_host(module, name) or not module.options.enabled(codes.DATA_TYPES):
-        return DType(text)
-    module.edits.expressions[value] = text
-    module.applied[codes.DATA_TYPES] += 1
-    return DType(name)
-
-
-def _read_by_host(module: Module, name: str) -> bool:
-    """Is a global name read outside of the functions that are rewritten?"""
-    rewritten = [f for f in module.functions.values() if f in module.program.kernel_code]
-    inside = {id(n) for f in rewritten for n in walk(f)}
-    return any(
-        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside
-        for n in walk(module.source.tree)
-    )
-
-
-def _is_dtype(qualified: str) -> bool:
-    root, _, rest = qualified.partition(".")
-    return root in ("nl", "np") and (rest in ITEMSIZE or (root == "np" and rest in NUMPY_SPELLINGS))
 
 
 def _walked(program: Program) -> set[ast.FunctionDef]:

@@ -23,7 +23,7 @@ from ..model import Finding
 from ..project.program import Module
 from ..rules.registry import RULES
 from ..syntax.logical_lines import LogicalLines
-from ..syntax.mark_text import MARK, WORD, mark_in, mark_of
+from ..syntax.mark_text import MARK, WHOLE, WORD, mark_in, mark_of
 from ..syntax.node_index import walk
 from ..syntax.nodes import blocks
 
@@ -33,6 +33,7 @@ from ..syntax.nodes import blocks
 def plan(module: Module) -> None:
     """Plan the mark of each finding of a module."""
     places = _Places(module)
+    tops = {_first_of(function) for function in module.left}
     for said in sorted(module.said, key=lambda said: said.finding, reverse=True):
         if isinstance(said.node, ast.Import | ast.ImportFrom):
             continue
@@ -41,7 +42,8 @@ def plan(module: Module) -> None:
             continue
         text = mark_of(said.finding.code, said.finding.message)
         if place.is_kernel_code and said.stops and not said.finding.follows:
-            stop = New(f"assert False, {json.dumps(text, ensure_ascii=False)}", as_is=True)
+            whole = WHOLE if place.statement in tops else ""
+            stop = New(f"assert False, {json.dumps(text + whole, ensure_ascii=False)}", as_is=True)
             before = module.edits.before.setdefault(place.statement, [])
             if stop not in before:
                 before.insert(0, stop)
@@ -146,7 +148,7 @@ def marked(text: str, tree: ast.Module) -> list[Finding]:
     found: dict[int, tuple[str, str, str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert) and (mark := mark_in(node)):
-            found[node.lineno] = (mark[1], mark[2], _ASSERTION)
+            found[node.lineno] = (mark[1], mark[2].removesuffix(WHOLE), _ASSERTION)
     for line, comment in _comments(text):
         mark = MARK.fullmatch(comment)
         if mark is not None:

@@ -9,6 +9,16 @@ from nki_migrate.runtime.spec.versions import V02
 
 from ..syntax.names import BETA2
 
+CREATIONS = {
+    "nl.ndarray": None,
+    "nl.zeros": "0",
+    "nl.ones": "1",
+    "nl.full": None,
+    "nl.empty_like": None,
+    "nl.zeros_like": "0",
+}
+"""What creates a tensor, and what it fills it with."""
+
 
 def parameters(name: str) -> tuple[str, ...]:
     """Parameters of a Beta 1 function in order, keyword-only ones last."""

@@ -38,8 +38,12 @@ def nodes_for(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
     """The nodes that a rule is asked about: those of its kinds in kernel code, or anywhere.
 
     Where it names functions (``CALLS``), it is asked about their calls, not about others, but if it says so
-    (``ANY_CALL``).
+    (``ANY_CALL``). Functions of which nothing is rewritten are not asked about.
     """
+    return (node for node in _nodes_for(facts, module) if node not in facts.rung.left)
+
+
+def _nodes_for(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
     calls: frozenset[str] = frozenset() if getattr(module, "ANY_CALL", False) else getattr(module, "CALLS", frozenset())
     kinds = tuple(kind for kind in module.NODES if not calls or kind is not ast.Call)
     if getattr(module, "HOST", False):

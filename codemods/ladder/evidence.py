@@ -88,6 +88,8 @@ def _shown(rung: Rung) -> Iterator[tuple[int, str, list[Version]]]:
 def _named(rung: Rung) -> Iterator[tuple[ast.Name | ast.Attribute, str]]:
     """What means something of NKI, the longest names only."""
     for node in rung.nodes:
+        if node in rung.left:
+            continue
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
             name, above = rung.qualified(node), rung.parents.get(node)
             if name and not (isinstance(above, ast.Attribute) and rung.qualified(above)):

@@ -11,6 +11,7 @@ from nki_migrate.runtime.spec import beta2
 from ..model import Options
 from ..syntax.call_text import CallText, call_text
 from ..syntax.drafts import Sheet
+from ..syntax.mark_text import WHOLE, is_whole
 from ..syntax.name_scopes import OTHER, Names, dotted
 from .names import is_ours, star
 
@@ -39,6 +40,12 @@ class Rung(Sheet):
         if kinds not in self._kinds:
             self._kinds[kinds] = tuple(node for node in self.nodes if isinstance(node, kinds))
         return self._kinds[kinds]
+
+    @cached_property
+    def left(self) -> frozenset[ast.AST]:
+        """What stands in functions of which an earlier rewrite has left all as it was: it is of no version of NKI."""
+        functions = self.of_kinds((ast.FunctionDef,)) if WHOLE in self.text else ()
+        return frozenset(n for f in functions if isinstance(f, ast.FunctionDef) and is_whole(f) for n in ast.walk(f))
 
     @cached_property
     def definitions(self) -> dict[str, ast.FunctionDef | ast.ClassDef]:

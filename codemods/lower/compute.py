@@ -20,6 +20,7 @@ from ..expr.operands import Operand
 from ..expr.tables import is_parameter, parameters, required_parameters
 from ..expr.values import Declaration, Tile
 from ..plan.conversions import assert_one_conversion, converts_in_psum, may_convert_in_psum
+from ..plan.in_place import overwritten
 from ..plan.placement import check_skipped_rows, check_starts
 from ..render.clipping import check_cut
 from ..render.expressions import render
@@ -38,7 +39,7 @@ from ..syntax.codes import MASKS
 from .access import operand
 from .computations import is_computation, method_of
 from .fillings import as_large_as
-from .tile_names import result_name
+from .tile_names import name_of_more, result_name
 
 DESTINATION = codes.ISA_DESTINATION
 
@@ -257,7 +258,11 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     if instruction.dims is None and instruction.ranked is not None:
         instruction = replace(instruction.ranked(), optional=instruction.optional)
     instruction = _of_type(instruction, instruction.dtype)
-    final, name = name, _free_name(scope, instruction, name)
+    own = overwritten(scope, instruction, name)
+    if own is not None:
+        place(scope, node, instruction, of_name(scope, name, own))
+        return own
+    final, name = name, _free_name(scope, instruction, name, node)
     if instruction.dims is None and not instruction.like:
         raise Refuse(node, DESTINATION, "the shape of the result is not known", "declare the tile and assign to it")
     if instruction.dtype is None:
@@ -292,12 +297,12 @@ def _reads_column(instruction: Instruction) -> bool:
     return any(isinstance(tile, Tile) and tile.perhaps_column for tile in operands)
 
 
-def _free_name(scope: Scope, instruction: Instruction, name: str) -> str:
+def _free_name(scope: Scope, instruction: Instruction, name: str, node: ast.expr) -> str:
     """A name for the result: another one where the instruction still reads what ``name`` was."""
     parts = [value.text(()) if isinstance(value, Operand) else value for _, value in instruction.arguments]
     parts += [*(instruction.dims or ()), instruction.like, instruction.dtype or ""]
     read = any(name in algebra.names(part) for part in parts if part)
-    return scope.fresh(f"new_{name}") if read else name
+    return scope.fresh(name_of_more(scope, name, instruction, node)) if read else name
 
 
 def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = False) -> None:

@@ -13,7 +13,7 @@ from ..expr import algebra
 from ..expr.declarations import Plan
 from ..expr.emission import New, Refuse
 from ..expr.moves import Planned
-from ..expr.tables import is_parameter, parameters
+from ..expr.tables import CREATIONS, is_parameter, parameters
 from ..expr.tile_lists import list_of_tiles, statements
 from ..expr.values import Allocator, Declaration, Hbm, Tile, Value
 from ..render.expressions import beta2_name, render, render_stable
@@ -32,15 +32,6 @@ from .reductions import UNWRITTEN, start_of_reductions
 
 BLOCKS = codes.BLOCK_DIMENSIONS
 CREATION = codes.NL_COMPUTE
-CREATIONS = {
-    "nl.ndarray": None,
-    "nl.zeros": "0",
-    "nl.ones": "1",
-    "nl.full": None,
-    "nl.empty_like": None,
-    "nl.zeros_like": "0",
-}
-"""Function -> what it fills the tensor with."""
 ZERO = ("0", "0.0")
 """What ``nl.zeros`` fills a tensor with: the same bits for every type."""
 _LIKE = ("nl.empty_like", "nl.zeros_like")

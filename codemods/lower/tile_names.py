@@ -32,6 +32,8 @@ _DONE = {
     **{name: name for name in "max min sum mean exp log sqrt rsqrt square reciprocal tanh sigmoid".split()},
 }
 """What an operation of one tile is called in the name of its result."""
+_REDUCTIONS = ("tensor_reduce", "all_reduce")
+_REDUCED = {"add": "sum", "maximum": "max", "minimum": "min", "multiply": "product"}
 _HINTS = {"tensor_reduce": "reduced", "nc_matmul": "product", "matmul": "product"}
 
 
@@ -50,6 +52,15 @@ def result_name(scope: Scope, instruction: Instruction, node: ast.expr | None = 
     hint = _HINTS.get(operation, operation)
     name = f"{hint}_tile" if hint else "tile"
     return name if scope.unused(name) == name else _of_two(instruction, operation) or name
+
+
+def name_of_more(scope: Scope, name: str, instruction: Instruction, node: ast.expr) -> str:
+    """A name for the result of what reads the tile ``name`` and is to be bound to that name."""
+    operation = _operation(scope, node)
+    reduced = _REDUCED.get(str(dict(instruction.arguments).get("op", "")).rpartition(".")[2], "reduced")
+    done = reduced if operation in _REDUCTIONS else _DONE.get(operation, "")
+    own = _operand(instruction)
+    return f"{own[0]}_{done}" if done and own is not None and own[0] == _TILE.sub("", name) else f"new_{name}"
 
 
 def _of_two(instruction: Instruction, operation: str) -> str:

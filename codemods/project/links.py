@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from nki_migrate.runtime.spec.grammar import statements
+
 from ..syntax.node_index import indexed, indexed_together, of_kinds
 
 
@@ -65,6 +67,12 @@ def each_link(tree: ast.AST, path: str, known: Collection[str]) -> Iterator[tupl
                 whole = file_of(path, 0, alias.name, known) if alias.asname or "." not in alias.name else None
                 if whole is not None:
                     yield alias.asname or alias.name, Link(whole, "", node)
+
+
+def imports_alone(tree: ast.Module) -> ast.Module:
+    """The import statements of a file in a tree of their own, a hundredth of the whole: links are read from nothing
+    else."""
+    return ast.Module([node for node in statements(tree) if isinstance(node, (ast.Import, ast.ImportFrom))], [])
 
 
 def file_of(importer: str, level: int, dotted_name: str, known: Collection[str]) -> str | None:

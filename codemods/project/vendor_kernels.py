@@ -95,6 +95,11 @@ def is_shipped(module: str) -> bool:
     return any(module == root or module.startswith(root + ".") for root in (KERNELS, EXAMPLES))
 
 
+def imports_shipped(tree: ast.AST) -> bool:
+    """Does a file import a module of these kernels, or examples? Its import statements say so."""
+    return any(is_shipped(item.module) for item in brought(tree))
+
+
 def shipped_names(tree: ast.AST) -> set[str]:
     """The names of kernels, or examples, that a file uses of ``neuronxcc``'s."""
     return {name for item in brought(tree) if is_shipped(item.module) for name in item.names}

@@ -2,12 +2,13 @@
 
 Why: Beta 1 instructions return a tile, Beta 2 instructions write where they are told. ``t[...] = nisa.f(x)`` becomes
 ``nisa.f(dst=t, data=x)``; ``y = nisa.f(x)`` declares ``y`` first, with the shape, type and memory that Beta 1 gave
-the result. Arguments are passed by keyword, because Beta 2's positional order has hidden parameters. A (P, 1) operand
-of ``tensor_tensor`` is read with a step of 0, and so is a column that Beta 1 repeats over a larger destination, or a
-row that a DMA takes from HBM. A ``dtype=`` that may be ``None`` is the type of the operands, or of the destination,
-then. ``x.view(t)`` names its shape, and the kernel asserts the rank of operands of matmuls and transposes where the
-source does not tell it. A reduction over axes that only a trace tells is one over the last dimensions, as the
-documentation of Beta 1 asks: the kernel asserts it.
+the result. ``y = nisa.f(y)`` writes where it reads, if no other name, part, list or function holds the tile ``y`` and
+each element comes of the same element. Arguments are passed by keyword, because Beta 2's positional order has hidden
+parameters. A (P, 1) operand of ``tensor_tensor`` is read with a step of 0, and so is a column that Beta 1 repeats over
+a larger destination, or a row that a DMA takes from HBM. A ``dtype=`` that may be ``None`` is the type of the operands,
+or of the destination, then. ``x.view(t)`` names its shape, and the kernel asserts the rank of operands of matmuls and
+transposes where the source does not tell it. A reduction over axes that only a trace tells is one over the last
+dimensions, as the documentation of Beta 1 asks: the kernel asserts it.
 
 Safe: the instruction is the same. Left alone: results whose shape or type the source does not tell, those of one
 partition in a place of several, and parts of tiles from partitions that no engine reaches (Beta 1 moved them): where
@@ -17,7 +18,7 @@ Declared: instructions more, and the same numbers, where no tile has an address.
 destination is in a tile of its own, and copied. A ``dtype=`` that the source does not prove to be the destination's is
 rounded to in a tile of its own, and copied (Beta 1 did so where they differ); a transpose into PSUM that converts is a
 transpose and a copy, in a function that the rewrite adds where only a call tells the types; what an engine cannot read
-from PSUM is copied to SBUF first.
+from PSUM is copied to SBUF first. A result in the place of what was read last has one tile where the old one had two.
 
 Source: NKI migration guide, "All ISA functions require a destination parameter"; nki.isa of the 2.28 API reference.
 """
@@ -53,7 +54,7 @@ from .masks import CODE as MASKS
 from .operator_tokens import PARAMETERS, token
 
 CODE = codes.ISA_DESTINATION
-GOLDENS = ("isa_destination", "isa_operands", "tensor_tuples")
+GOLDENS = ("isa_destination", "isa_operands", "in_place", "tensor_tuples")
 
 _DROPPED = {"mask", "dtype", "name"}
 

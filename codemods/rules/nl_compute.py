@@ -42,6 +42,7 @@ import ast
 import math
 from dataclasses import replace
 
+from nki_migrate.runtime.spec.comparison import BY_NUMBER_ULPS, BY_TILE_ULPS
 from nki_migrate.runtime.spec.operators import BITWISE
 
 from ..analysis.instructions import Instruction, lowers
@@ -77,7 +78,6 @@ from .masks import masked
 from .whole_numbers import floor_divided, is_whole
 
 CODE = codes.NL_COMPUTE
-BY_TILE_ULPS, BY_NUMBER_ULPS = 1, 2
 GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce", "broadcast_rows", "window_argmax", "converted_tiles")
 
 _BINARY = (

@@ -12,6 +12,9 @@ MARK = re.compile(r"nki-migrate (NK[A-Z]\d+): (.*)")
 """A mark, with the code and the message of its finding."""
 
 
+WHOLE = " (nothing of this function is rewritten)"
+"""How a mark ends that stands at the top of a function of which nothing is rewritten."""
+
 _LINE = re.compile(r'\s*(?:# |assert False, ")nki-migrate NK[A-Z]\d+: ')
 
 
@@ -35,3 +38,9 @@ def mark_in(node: ast.Assert) -> re.Match[str] | None:
     said = node.msg.value if isinstance(node.msg, ast.Constant) else None
     never = isinstance(node.test, ast.Constant) and node.test.value is False
     return MARK.fullmatch(said) if never and isinstance(said, str) else None
+
+
+def is_whole(function: ast.FunctionDef) -> bool:
+    """Says a mark at the top of a function that nothing of it is rewritten?"""
+    marks = (mark_in(node) for node in function.body[:2] if isinstance(node, ast.Assert))
+    return any(mark is not None and mark[2].endswith(WHOLE) for mark in marks)

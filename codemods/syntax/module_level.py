@@ -51,7 +51,7 @@ def stand_ins(tree: ast.Module) -> frozenset[ast.Name]:
     """The names that are ``None`` where their import is not there: ``except ImportError: nl = None``."""
     imported = {item.name: item.statement.lineno for item in imports(tree)}
     top = set(tree.body)
-    found = set()
+    found: set[ast.Name] = set()
     for statement in module_statements(tree):
         if isinstance(statement, ast.Assign) and ast.unparse(statement.value) == "None":
             names = [name for name in statement.targets if isinstance(name, ast.Name) and name.id in imported]

@@ -8,13 +8,16 @@ that name arguments) calls :func:`trees_changed`. What was found is kept as long
 from __future__ import annotations
 
 import ast
-import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from weakref import WeakValueDictionary
+
+from nki_migrate.runtime.spec.grammar import children, nodes_of
+
+__all__ = ["children", "indexed", "indexed_together", "of_kinds", "tree_of", "trees_changed", "trees_kept", "walk"]
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -114,33 +117,8 @@ def of_kinds(node: ast.AST, /, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
     return _indexed_kinds(node, *kinds)
 
 
-def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes right below one, as :func:`ast.iter_child_nodes` gives them but for contexts."""
-    found: list[ast.AST] = []
-    for name in _fields(type(node)):  # type: ignore[arg-type]  # mypy asks an object's hash of its class
-        value = getattr(node, name, None)
-        if isinstance(value, list):
-            found += value if None not in value else [item for item in value if item is not None]
-        elif value is not None:
-            found.append(value)
-    return found
-
-
-@cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a kind of node that hold nodes, as its grammar says, which is its documentation."""
-    types = {name: type for type, name in re.findall(r"(\w+)[?*]? (\w+)", kind.__doc__ or "")}
-    return tuple(name for name in kind._fields if types[name] not in _NO_NODES)
-
-
-_NO_NODES = frozenset({"identifier", "string", "constant", "int", "expr_context"})
-
-
 def _walked(node: ast.AST) -> Sequence[ast.AST]:
-    nodes = [node]
-    for each in nodes:  # grows as it is read: breadth first
-        nodes += children(each)
-    return tuple(nodes)
+    return tuple(nodes_of(node))
 
 
 _indexed_walk = indexed(_walked)

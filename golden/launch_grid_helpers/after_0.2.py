@@ -45,9 +45,13 @@ def row_sums(x, width, grid):
                 # every program does one tile
                 start = program_1 * ROWS
 
-                tile_of_result = tile_of(x, width, group=program_0, program_1=program_1, program_2=program_2)
+                tile_of_result = tile_of(
+                    x, width, group=program_0, program_1=program_1, program_2=program_2
+                )
                 tile = weighted(tile_of_result, grid=grid)
-                summed(tile, x=x, out=out, program_0=program_0, start=start, ROWS=ROWS, program_2=program_2)
+                summed(
+                    tile, x=x, out=out, program_0=program_0, start=start, ROWS=ROWS, program_2=program_2
+                )
     return out
 
 

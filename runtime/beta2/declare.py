@@ -25,10 +25,11 @@ def declare(
     buffer: Buffer,
     name: str | None,
     address: tuple[int, int] | None,
+    values: Array | None = None,
 ) -> NkiTensor:
     """A new tensor in ``buffer``; ``name`` must be unique, without it the tensor is named after its variable.
 
-    On chip it lies at ``address`` (partition, byte), or where the compiler likes.
+    On chip it lies at ``address`` (partition, byte), or where the compiler likes, on the memory of ``values``.
     """
     front, frame = state.current(), user_frame(sys._getframe(2))  # it is the emulator that calls this function
     if buffer.space == "hbm":
@@ -41,7 +42,7 @@ def declare(
     label, block = _name(front, name, frame)
     machine = session.current().machine
     alloc = machine.allocate(
-        buffer.name, shape, dtype, name=label, block=block, address=address, location=location_of(frame)
+        buffer.name, shape, dtype, name=label, block=block, address=address, location=location_of(frame), values=values
     )
     if address is None and not name:
         sites.remember(frame, alloc.declaration, buffer)
@@ -61,6 +62,23 @@ def declared_again(shape: object, dtype: object, buffer: object) -> NkiTensor | 
     if running.front.placement != "automatic":
         running.front.place("automatic")
     whole = site.memory()
+    return NkiTensor(running.machine.automatic(site.declaration, whole), whole)
+
+
+def result_tile(shape: tuple[int, ...], dtype: np.dtype[Any], buffer: Buffer, *, written: bool) -> NkiTensor:
+    """The tile that a function of the language gives. ``written``: does it write all of it at once, unless it raises?
+
+    Then nobody can read what was there before, and the memory is not filled.
+    """
+    frame = user_frame(sys._getframe(2))
+    site = sites.known(frame, shape, dtype, buffer)
+    running = session.RUNNING.get()
+    memory = np.empty(shape, dtype) if written and 0 not in shape else None
+    if site is None or running is None:
+        return declare(shape, dtype, buffer, None, None, memory)
+    if running.front.placement != "automatic":
+        running.front.place("automatic")
+    whole = site.memory() if memory is None else memory
     return NkiTensor(running.machine.automatic(site.declaration, whole), whole)
 
 

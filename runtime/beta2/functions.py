@@ -20,7 +20,7 @@ from ..spec.dtypes import promote
 from ..spec.operators import BITWISE, COMMUTATIVE
 from . import isa_memory, isa_search, language, state, values
 from .buffers import BUFFERS, Buffer, buffer
-from .declare import declare
+from .declare import result_tile
 from .isa_compute import check_integers
 from .isa_matmul import nc_matmul, nc_transpose
 from .isa_reduce import reduced_axes
@@ -34,7 +34,13 @@ _SBUF = BUFFERS["sbuf"]
 
 
 def _new(shape: tuple[int, ...], dtype: Any, place: Buffer = _SBUF) -> NkiTensor:
-    return declare(shape, values.data_type(dtype), place, None, None)
+    """A tile that an instruction writes."""
+    return result_tile(shape, values.data_type(dtype), place, written=False)
+
+
+def _whole(shape: tuple[int, ...], dtype: Any, place: Buffer = _SBUF) -> NkiTensor:
+    """A tile that :func:`deliver` writes a whole result to."""
+    return result_tile(shape, values.data_type(dtype), place, written=True)
 
 
 def _named(name: str, function: Function) -> Function:
@@ -51,7 +57,7 @@ def _binary(name: str) -> Function:
         if not tiles:
             raise KernelError("", f"nki.language.{name}: one of x and y must be a tile")
         wanted = dtype if dtype is not None else DTYPES[promote(tiles[0].dtype.name, tiles[-1].dtype.name)]
-        dst = _new(tiles[0].shape, wanted)
+        dst = _whole(tiles[0].shape, wanted)
         if name in BITWISE:
             check_integers(name, *tiles, dst)
         if len(tiles) == 2:
@@ -72,7 +78,7 @@ def _unary(name: str) -> Function:
         source = on_chip(x, "x")
         stays = name == "copy" and not state.rules().exact_copy
         place = BUFFERS[source.alloc.space] if stays else _SBUF
-        dst = _new(source.shape, source.dtype if dtype is None else dtype, place)
+        dst = _whole(source.shape, source.dtype if dtype is None else dtype, place)
         if name == "copy":
             result = _copied(source)
         elif name == "invert":
@@ -110,7 +116,7 @@ def where(condition: Any, x: Any, y: Any, dtype: Any = None) -> NkiTensor:
     for tile in tiles:
         same_extent("where", ("condition", "other"), chosen, tile)
     kinds = [tile.dtype.name for tile in tiles] or [chosen.dtype.name]
-    dst = _new(chosen.shape, dtype if dtype is not None else DTYPES[promote(kinds[0], kinds[-1])])
+    dst = _whole(chosen.shape, dtype if dtype is not None else DTYPES[promote(kinds[0], kinds[-1])])
     sides = [on_chip(value, "x") if isinstance(value, NkiTensor) else values.number(value) for value in (x, y)]
     deliver(isa.elementwise.select("where", chosen, sides[0], sides[1]), dst)
     return dst
@@ -121,7 +127,7 @@ def where(condition: Any, x: Any, y: Any, dtype: Any = None) -> NkiTensor:
 
 def _fp32(result: isa.Result) -> NkiTensor:
     """A new fp32 tile with ``result``."""
-    tile = _new(result.values.shape, DTYPES["float32"])
+    tile = _whole(result.values.shape, DTYPES["float32"])
     deliver(result, tile)
     return tile
 
@@ -135,7 +141,7 @@ def _reduction(name: str, operator: str) -> Function:
     def function(x: Any, axis: Any, dtype: Any = None, keepdims: Any = False) -> NkiTensor:
         source = on_chip(x, "x")
         axes = reduced_axes(source, axis)
-        dst = _new(_reduced_shape(source, axes, bool(keepdims)), source.dtype if dtype is None else dtype)
+        dst = _whole(_reduced_shape(source, axes, bool(keepdims)), source.dtype if dtype is None else dtype)
         deliver(isa.tensor_reduce(operator, source, axes, keepdims=bool(keepdims)), dst)
         return dst
 
@@ -146,7 +152,7 @@ def all_(x: Any, axis: Any, dtype: Any = None) -> NkiTensor:
     """1 where no element is 0."""
     source = on_chip(x, "x")
     axes = reduced_axes(source, axis)
-    dst = _new(_reduced_shape(source, axes, False), source.dtype if dtype is None else dtype)
+    dst = _whole(_reduced_shape(source, axes, False), source.dtype if dtype is None else dtype)
     deliver(isa.tensor_reduce("logical_and", source, axes), dst)
     return dst
 
@@ -156,7 +162,7 @@ def mean(x: Any, axis: Any, dtype: Any = None, keepdims: Any = False) -> NkiTens
     source = on_chip(x, "x")
     axes = reduced_axes(source, axis)
     total = _fp32(isa.tensor_reduce("add", source, axes, keepdims=bool(keepdims)))
-    dst = _new(total.shape, source.dtype if dtype is None else dtype)
+    dst = _whole(total.shape, source.dtype if dtype is None else dtype)
     deliver(isa.tensor_scalar(total, "multiply", 1.0 / _count(source, axes)), dst)
     return dst
 
@@ -171,7 +177,7 @@ def var(x: Any, axis: Any, dtype: Any = None, keepdims: Any = False) -> NkiTenso
     total = _fp32(isa.tensor_reduce("add", source, axes))
     average = _fp32(isa.tensor_scalar(total, "multiply", scale))
     squares = _fp32(isa.activation("square", _fp32(isa.tensor_scalar(source, "subtract", average)))[0])
-    dst = _new(_reduced_shape(source, axes, True), source.dtype if dtype is None else dtype)
+    dst = _whole(_reduced_shape(source, axes, True), source.dtype if dtype is None else dtype)
     deliver(isa.tensor_scalar(_fp32(isa.tensor_reduce("add", squares, axes)), "multiply", scale), dst)
     return dst
 
@@ -189,7 +195,7 @@ def softmax(x: Any, axis: Any = -1, dtype: Any = None) -> NkiTensor:
     highest = _fp32(isa.tensor_reduce("maximum", source, axes))
     powers = _fp32(isa.activation("exp", _fp32(isa.tensor_scalar(source, "subtract", highest)))[0])
     scale = _fp32(isa.reciprocal(_fp32(isa.tensor_reduce("add", powers, axes))))
-    dst = _new(source.shape, source.dtype if dtype is None else dtype)
+    dst = _whole(source.shape, source.dtype if dtype is None else dtype)
     deliver(isa.tensor_scalar(powers, "multiply", scale), dst)
     return dst
 
@@ -208,7 +214,7 @@ def rms_norm(
     total = _fp32(isa.tensor_reduce("add", _fp32(isa.activation("square", source)[0]), axes))
     mean_ = isa.tensor_scalar(total, "multiply", 1.0 / values.integer(n), False, "add", values.number(epsilon))
     scale = _fp32(isa.activation("rsqrt", _fp32(mean_))[0])
-    dst = _new(source.shape, source.dtype if dtype is None else dtype)
+    dst = _whole(source.shape, source.dtype if dtype is None else dtype)
     deliver(isa.tensor_tensor(_fp32(isa.tensor_scalar(source, "multiply", scale)), weight, "multiply"), dst)
     return dst
 
@@ -220,7 +226,8 @@ def load(src: Any, dtype: Any = None) -> NkiTensor:
     """A tensor of HBM in SBUF."""
     if not isinstance(src, NkiTensor):
         raise KernelError("", f"expecting tensor access, got '{values.kind(src)}'")
-    dst = _new(src.shape, src.dtype if dtype is None else dtype)
+    make = _whole if type(src) is NkiTensor else _new
+    dst = make(src.shape, src.dtype if dtype is None else dtype)
     isa_memory.dma_copy(dst=dst, src=src)
     return dst
 
@@ -263,7 +270,7 @@ def matmul(x: Any, y: Any, transpose_x: Any = False) -> NkiTensor:
                 "read: transpose x with nki.isa.nc_transpose, copy it to SBUF and pass transpose_x=True",
             )
         turned = transpose(x=left)
-        left = _new(turned.shape, turned.dtype)
+        left = _whole(turned.shape, turned.dtype)
         deliver(_copied(turned), left)
     dst = _new((prod(left.shape[1:]), prod(right.shape[1:])), DTYPES["float32"], BUFFERS["psum"])
     nc_matmul(dst=dst, stationary=left, moving=right)
@@ -279,7 +286,7 @@ def broadcast_to(x: Any, shape: Any, dtype: Any = None) -> NkiTensor:
     pairs = list(zip(source.shape, wanted, strict=False))
     if len(source.shape) != len(wanted) or any(have not in (1, want) for have, want in pairs):
         raise KernelError("", f"broadcast_to: a tile of shape {source.shape} has no broadcast to {wanted}")
-    dst = _new(wanted, kind)
+    dst = _whole(wanted, kind)
     result = isa.copy("tensor_copy", source)
     result.values = np.broadcast_to(result.values.reshape(source.shape), wanted)
     deliver(result, dst)

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import replace
 
 from ..events import Event
-from .correspondence import WRITTEN_ROLES
+from ..spec.comparison import WRITTEN_ROLES
 from .trace import Program
 
 _MADE = ("memset", "affine_select", "dma_copy")

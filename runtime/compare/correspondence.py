@@ -3,7 +3,8 @@
 Two tiles correspond from the first instruction that touches both, and from then on at the same distance in bytes. The
 relation is one to one on bytes: a new tile never stands for two old tiles at once, except as a folded tensor, in which
 each old tile has bytes of its own. An old tile may move on to another new tile (a tensor that is declared again in a
-second loop), if the new tile was never touched before and this very instruction overwrites all of it.
+second loop), if the new tile was never touched before and this very instruction overwrites all of it. A new tile may
+move on to another old tile where an instruction computes in place (:mod:`.overwriting`).
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from copy import copy
 from dataclasses import dataclass
 
 from ..events import Event, Operand
-from ..spec.comparison import SCALE_TYPES, SCALES, other_fields
+from ..spec.comparison import SCALE_TYPES, SCALES, WRITTEN_ROLES, other_fields
+from .overwriting import LastTouches, computes_in_place
 from .trace import HbmTensor, Program, TileRow, dtype_named
 
-WRITTEN_ROLES = frozenset({"dst", "reduce_res", "dst_idx", "dst_scale"})
 KEEPS_OLD_BYTES = frozenset({"tensor_copy_predicated", "nc_stream_shuffle", "atomic_rmw"})
 """Instructions that may leave parts of their destination as it was."""
 _ADDS_TO_OLD_BYTES = frozenset({"accumulate", "dst_rmw_op"})
@@ -53,9 +54,15 @@ class Correspondence:
         self._written_old: set[int] = set()
         self._written_new: set[int] = set()
         self._hbm: dict[int, int] = {}
+        self._last = LastTouches(old)
+        self._overwritten: _Link | None = None
+        self.in_place = 0
 
-    def mismatch(self, o: Operand, n: Operand, event: Event) -> str | None:
-        """Why the new operand ``n`` (of ``event``) does not stand for the old ``o``; ``None`` when it does."""
+    def mismatch(self, o: Operand, n: Operand, event: Event, old: Event | None = None) -> str | None:
+        """Why the new operand ``n`` (of ``event``) does not stand for the old ``o``; ``None`` when it does.
+
+        ``old`` is the old instruction, where the new one may be its counterpart.
+        """
         if o.space != n.space:
             return "is in another memory"
         other = next((f for f in other_fields(type(o), _OPERAND) if getattr(o, f) != getattr(n, f)), None)
@@ -75,13 +82,18 @@ class Correspondence:
         else:
             if o.partition != n.partition:
                 return "starts at another partition of its tile"
-            problem = self._link_problem(o, n, event)
+            problem = self._link_problem(o, n, event, old)
             if problem:
                 return problem
         return self._stale_read(o, n)
 
     def finish(self, event_old: Event, event_new: Event) -> None:
         """Remember what a matched pair of instructions touched."""
+        if self._overwritten is not None:
+            self._by_old[self._overwritten.old].remove(self._overwritten)
+            self._by_new[self._overwritten.new].remove(self._overwritten)
+            self._overwritten = None
+            self.in_place += 1
         for operand in event_old.operands:
             if operand.role in WRITTEN_ROLES:
                 self._written_old.add(operand.tile)
@@ -95,7 +107,7 @@ class Correspondence:
             return None
         return "is read before anything was written to it since its declaration"
 
-    def _link_problem(self, o: Operand, n: Operand, event: Event) -> str | None:
+    def _link_problem(self, o: Operand, n: Operand, event: Event, before: Event | None) -> str | None:
         delta = n.byte - o.byte
         if any(link.new == n.tile and link.delta == delta for link in self._by_old.get(o.tile, ())):
             return None
@@ -110,10 +122,10 @@ class Correspondence:
             if any(known.new == n.tile for known in self._by_old.get(o.tile, ())):
                 return "is at another byte of its tile"
             return f"is in a tile of another size: {_extent(old)} before, {_extent(new)} after"
-        for known in self._by_new.get(n.tile, ()):
-            if known.low + known.delta < link.high + delta and link.low + delta < known.high + known.delta:
-                first = self.old_tiles[known.old].label
-                return f"is '{new.label}', which stands for two tiles of the old kernel: '{first}' and '{old.label}'"
+        taken = self._taken(link, (o, n), before, event)
+        if taken is not None:
+            first = self.old_tiles[taken.old].label
+            return f"is '{new.label}', which stands for two tiles of the old kernel: '{first}' and '{old.label}'"
         overlapping = [k for k in self._by_old.get(o.tile, ()) if k.low < link.high and link.low < k.high]
         if overlapping:
             former = self.new_tiles[overlapping[0].new].label
@@ -133,6 +145,33 @@ class Correspondence:
             and covers(n, new)
             and not keeps_old_bytes(event)
             and not any(operand.tile == n.tile for operand in event.operands if operand is not n)
+        )
+
+    def _taken(self, link: _Link, pair: tuple[Operand, Operand], before: Event | None, event: Event) -> _Link | None:
+        """The link of another old tile that has bytes of the new one, and keeps them; ``None`` where there is none."""
+        for known in self._by_new.get(link.new, ()):
+            if known.low + known.delta < link.high + link.delta and link.low + link.delta < known.high + known.delta:
+                if before is None or not self._may_overwrite(known, link, pair, before, event):
+                    return known
+                self._overwritten = known
+        return None
+
+    def _may_overwrite(
+        self, known: _Link, link: _Link, pair: tuple[Operand, Operand], before: Event, event: Event
+    ) -> bool:
+        """Does an instruction compute in place, where the old one reads one tile last, and writes another first?"""
+        o, n = pair
+        old, new, first = self.old_tiles[o.tile], self.new_tiles[n.tile], self.old_tiles[known.old]
+        return (
+            (o.role, n.role) == ("dst", "dst")
+            and known.delta == link.delta == 0
+            and _extent(first) == _extent(old) == _extent(new)
+            and self._last.is_last(known.old, before)
+            and not self._by_old.get(o.tile)
+            and o.tile not in self._written_old
+            and covers(n, new)
+            and not keeps_old_bytes(event)
+            and computes_in_place(event, n)
         )
 
     def _unlink(self, old: int) -> None:

@@ -13,7 +13,7 @@ from math import frexp
 from typing import Any
 
 from ..events import Event, Operand
-from .correspondence import WRITTEN_ROLES
+from ..spec.comparison import WRITTEN_ROLES
 from .trace import Program, TileRow
 
 RECIPROCAL = "reciprocal"

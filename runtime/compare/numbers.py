@@ -15,6 +15,8 @@ from .trace import Run
 from .verdict import Difference, Inexact, LevelVerdict, Verdict, level_verdict
 
 Array = npt.NDArray[Any]
+_PART = 1 << 18
+"""Bytes that are compared at a time."""
 
 
 def compare_numbers(
@@ -77,6 +79,8 @@ def _compare_arrays(name: str, old: Array, new: Array, ulps: int) -> tuple[int, 
         return 0, Difference(f"{name} has shape {list(old.shape)} before and {list(new.shape)} after")
     if old.dtype != new.dtype:
         return 0, Difference(f"{name} is {old.dtype.name} before and {new.dtype.name} after")
+    if _is_same_memory(old, new):
+        return 0, None
     unequal = ~same_bits(old, new)
     if not unequal.any():
         return 0, None
@@ -97,7 +101,16 @@ def _compare_arrays(name: str, old: Array, new: Array, ulps: int) -> tuple[int, 
 
 
 def _is_same(a: Array, b: Array) -> bool:
-    return a.shape == b.shape and a.dtype == b.dtype and bool(same_bits(a, b).all())
+    return a.shape == b.shape and a.dtype == b.dtype and (_is_same_memory(a, b) or bool(same_bits(a, b).all()))
+
+
+def _is_same_memory(a: Array, b: Array) -> bool:
+    """Have two arrays of one shape and type the same bytes? By parts that fit a cache, to the first that has not."""
+    one, other = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (a, b))
+    unit = np.uint64 if one.size % 8 == 0 else np.uint8
+    one, other = one.view(unit), other.view(unit)
+    step = _PART // one.itemsize
+    return all(np.array_equal(one[at : at + step], other[at : at + step]) for at in range(0, one.size, step))
 
 
 def same_bits(a: Array, b: Array) -> Array:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..events import Event, Operand
-from ..spec.comparison import exempt, other_fields
+from ..spec.comparison import BY_NUMBER_ULPS, WRITTEN_ROLES, exempt, other_fields
 from .accumulations import as_computed
 from .changes import explained
 from .columns import as_scalar
 from .constants import without_constants
-from .correspondence import WRITTEN_ROLES, Correspondence
+from .correspondence import Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
 from .excerpts import map_excerpt
 from .fills import with_fills_in_place
@@ -87,7 +87,25 @@ def compare_operands(
     if differences and not any(tile.pinned for tile in tiles):
         notes.append(UNPINNED)
     notes += _notes(walks)
+    if differences and inexact is None and all(walk.inexact is None for walk in walks):
+        notes += _undeclared(before, after, permitted)
     return explained(level_verdict("operands", differences, summary, notes), before, after)
+
+
+def _undeclared(before: Run, after: Run, permitted: Sequence[Permitted]) -> list[str]:
+    """What declares divisions that are a reciprocal and a multiplication after, where nothing else sets the two apart.
+
+    The rewrite declares them itself; of two files that a user compares nobody has.
+    """
+    walks = walked(before, after, permitted, Inexact(BY_NUMBER_ULPS, "--ulps"))
+    count = sum(len(walk.divided) for walk in walks)
+    if not count or any(walk.difference is not None for walk in walks):
+        return []
+    divisions = "1 division that is" if count == 1 else f"{count} divisions that are"
+    return [
+        f"all that differs is {divisions} a reciprocal and a multiplication after, as NKI022 writes them: "
+        f"--ulps {BY_NUMBER_ULPS} declares their rounding"
+    ]
 
 
 def _notes(walks: Sequence[Walk]) -> list[str]:
@@ -115,11 +133,20 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
         (fused, f"{fused} tensor_scalar fewer after: one has the operators of two, declared by NKI022"),
         (placed, f"{placed} tensor_copy more after: of a result that is computed into a tile of its type, by NKI021"),
         (truths, f"{truths} tensor_scalar more after: the truth of a condition that is one, declared by NKI022"),
+        (
+            in_place := _in_place(walks),
+            f"{in_place} results in the tile that was read last, declared by NKI021: x = op(x) is in place",
+        ),
         (columns, f"{columns} tensor_tensor of two columns before, a tensor_scalar of a column after: NKI022"),
         (computed, f"{copies} dma_compute after, as NKI 0.3 has it (NKV005)"),
         (divided, f"{divisions} a reciprocal and a multiplication after, declared by {by}"),
     ]
     return [note for count, note in met if count]
+
+
+def _in_place(walks: Sequence[Walk]) -> int:
+    """How many results stand where the new kernel has read what it reads no more."""
+    return sum(walk.relation.in_place for walk in walks)
 
 
 class Walk:
@@ -279,7 +306,7 @@ class Walk:
                 values = f"{name} = {getattr(old, name)!r}", f"{name} = {getattr(new, name)!r}"
                 return _events_differ(f"{where}, {old.op}, has another '{name}'", old, new, *values)
         for o, n in zip(old.operands, new.operands, strict=True):
-            problem = self.relation.mismatch(o, self._original(n), new)
+            problem = self.relation.mismatch(o, self._original(n), new, old)
             if problem:
                 places = self.place(o, self.old), self.place(n, self.new)
                 found = _events_differ(f"{where}, {old.op}: '{o.role}' {problem}", old, new, *places)

@@ -11,7 +11,8 @@ from collections import Counter
 from dataclasses import replace
 
 from ..events import Event, Operand
-from .correspondence import WRITTEN_ROLES, covers, keeps_old_bytes
+from ..spec.comparison import WRITTEN_ROLES
+from .correspondence import covers, keeps_old_bytes
 from .trace import Program, TileRow
 
 COPY = "tensor_copy"

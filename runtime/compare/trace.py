@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..events import Event, Loop
+from ..events import Event, Loop, flat, from_flat
 from ..machine import Machine
 from ..memory import Allocation
 from ..numerics import DTYPES
@@ -94,20 +94,46 @@ class HbmTensor:
     kind: str = ""
 
 
+LARGE = 1 << 22
+"""Bytes from which an output is not copied, and crosses in memory (:mod:`..elsewhere`)."""
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Bytes of an output that did not cross: in the memory behind a ``descriptor`` of a ``process``, from ``start``."""
+
+    process: int
+    descriptor: int
+    start: int
+    size: int
+
+
 @dataclass(frozen=True)
 class Packed:
-    """An array as bytes: crosses process boundaries without executing anything on arrival."""
+    """An array as bytes: crosses process boundaries without executing anything on arrival.
+
+    ``data`` may be a view on memory of another owner, who writes to it no more, and on its way :class:`Elsewhere`.
+    """
 
     shape: tuple[int, ...]
     dtype: str
-    data: bytes
+    data: bytes | memoryview | Elsewhere
 
     @staticmethod
     def of(array: Array) -> Packed:
-        return Packed(array.shape, type_name(array.dtype), np.ascontiguousarray(array).tobytes())
+        """The bytes of ``array``. A large one is not copied: it must keep its values from now on."""
+        name, whole = type_name(array.dtype), np.ascontiguousarray(array)
+        if array.nbytes < LARGE:
+            return Packed(array.shape, name, whole.tobytes())
+        return Packed(array.shape, name, whole.reshape(-1).view(np.uint8).data.toreadonly())
 
     def array(self) -> Array:
+        assert not isinstance(self.data, Elsewhere)
         return np.frombuffer(self.data, dtype_named(self.dtype)).reshape(self.shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        data = self.data
+        return {**vars(self), "data": data if isinstance(data, Elsewhere) else bytes(data)}
 
 
 @dataclass(frozen=True)
@@ -130,6 +156,12 @@ class Program:
     def without(self, sequences: Container[int]) -> Program:
         """The program without the instructions of these sequence numbers."""
         return replace(self, events=tuple(event for event in self.events if event.sequence not in sequences))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "events": flat(self.events)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, events=from_flat(state["events"]))
 
 
 @dataclass(frozen=True)
@@ -307,7 +339,13 @@ def dtype_named(name: str) -> np.dtype[Any]:
     return np.dtype(name) if found is None else found
 
 
+_PLAIN = (bool, str, int, float, type(None))
+
+
 def _plain_event(event: Event) -> Event:
+    """``event`` without objects of a kernel's own; most have none."""
+    if not event.exempt and all(type(value) in _PLAIN for _, value in event.attributes):
+        return event
     exempt = tuple((function, key, plain(value)) for function, key, value in event.exempt)
     return replace(event, attributes=tuple((key, plain(value)) for key, value in event.attributes), exempt=exempt)
 

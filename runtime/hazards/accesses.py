@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
-from ..compare.correspondence import WRITTEN_ROLES
 from ..compare.trace import HbmTensor, Program, TileRow, dtype_named
 from ..events import Event, Operand
+from ..spec.comparison import WRITTEN_ROLES
 
 _ADDING = ("accumulate", "dst_rmw_op")
 _REDUCING = {
@@ -22,19 +21,19 @@ Memory = tuple[str, int]
 """Where bytes lie: ``("sbuf", -1)`` and ``("psum", -1)`` for pinned tiles, else the space and the tile's own uid."""
 
 
-def written(event: Event) -> Iterator[Operand]:
-    return (operand for operand in event.operands if operand.role in WRITTEN_ROLES)
+def written(event: Event) -> list[Operand]:
+    return [operand for operand in event.operands if operand.role in WRITTEN_ROLES]
 
 
-def read(event: Event) -> Iterator[Operand]:
+def read(event: Event) -> list[Operand]:
     """The operands that are read, the destination among them where the instruction adds to it."""
     adds = is_adding(event)
-    return (o for o in event.operands if o.role not in WRITTEN_ROLES or (adds and o.role == "dst"))
+    return [o for o in event.operands if o.role not in WRITTEN_ROLES or (adds and o.role == "dst")]
 
 
 def is_adding(event: Event) -> bool:
     """Does the instruction add to what its destination holds?"""
-    return any(name in _ADDING and value for name, value in event.attributes)
+    return any(value for name, value in event.attributes if name in _ADDING)
 
 
 def reduction(event: Event) -> str | None:

@@ -42,10 +42,10 @@ def dependent_iterations(program: Program) -> list[Hazard]:
     found = []
     for loop in program.loops:
         steps = list(_steps(program, loop, sequences))
-        for uid in _shared_tiles(steps):
+        for uid, own in _shared_tiles(steps):
             if uid not in program.untracked:
                 after = touching[uid][bisect_right(touching[uid], steps[-1].index) :]
-                found += _Dependence(loop, tiles[uid], steps, [program.events[index] for index in after]).first()
+                found += _Dependence(loop, tiles[uid], own, [program.events[index] for index in after]).first()
     return found
 
 
@@ -58,15 +58,18 @@ def _steps(program: Program, loop: Loop, sequences: list[int]) -> Iterator[_Step
         yield _Step(index, iteration, program.events[index])
 
 
-def _shared_tiles(steps: list[_Step]) -> list[int]:
-    """The tiles that several iterations touch and at least one writes."""
-    iterations: dict[int, set[int]] = defaultdict(set)
+def _shared_tiles(steps: list[_Step]) -> Iterator[tuple[int, list[_Step]]]:
+    """The tiles that several iterations touch and at least one writes, each with the steps that touch it."""
+    own: dict[int, list[_Step]] = defaultdict(list)
     changed: set[int] = set()
     for step in steps:
         for operand in step.event.operands:
-            iterations[operand.tile].add(step.iteration)
+            if not own[operand.tile] or own[operand.tile][-1] is not step:
+                own[operand.tile].append(step)
         changed.update(operand.tile for operand in written(step.event))
-    return [uid for uid, seen in iterations.items() if len(seen) > 1 and uid in changed]
+    for uid, touching in own.items():
+        if uid in changed and touching[0].iteration != touching[-1].iteration:
+            yield uid, touching
 
 
 class _Dependence:
@@ -79,9 +82,8 @@ class _Dependence:
     """
 
     def __init__(self, loop: Loop, tile: TileRow | HbmTensor, steps: list[_Step], after: list[Event]) -> None:
-        """``steps`` of the loop run, and the events ``after`` it that touch the tile."""
-        self.loop, self.tile = loop, tile
-        self.steps = [step for step in steps if any(o.tile == tile.uid for o in step.event.operands)]
+        """``steps`` of the loop run that touch the tile, and the events ``after`` it that do."""
+        self.loop, self.tile, self.steps = loop, tile, steps
         self.grid = grid_of(o for step in self.steps for o in step.event.operands if o.tile == tile.uid)
         self.written, self.read = self.grid.marks(), self.grid.marks()
         self.reduced, self.opened = self.grid.marks(), self.grid.marks()
@@ -138,7 +140,7 @@ class _Dependence:
 
     def _other(self, step: _Step, marks: Marks) -> _Step | None:
         """A step of another iteration among ``marks``."""
-        for number in distinct(marks):
+        for number in distinct(marks) if marks.any() else ():
             other: _Step = self.steps[number - 1]
             if number != NEVER and other.iteration != step.iteration:
                 return other

@@ -28,15 +28,15 @@ class Life:
         return self.first < other.last and other.first < self.last
 
 
-def lives(program: Program) -> list[Life]:
-    """The values of all tiles on chip, in the order of their beginnings.
+def lives(program: Program, *, pinned: bool = False) -> list[Life]:
+    """The values of all tiles on chip (or of those that are ``pinned``), in the order of their beginnings.
 
     A write after a read begins a new value, unless the instruction reads the tile itself.
     """
-    tiles = {tile.uid: tile for tile in program.tiles}
+    tiles = {tile.uid: tile for tile in program.tiles if tile.pinned or not pinned}
     running: dict[int, Life] = {}
     found: list[Life] = []
-    for index, event in enumerate(program.events):
+    for index, event in enumerate(program.events if tiles else ()):
         reads = [o for o in read(event) if o.tile in tiles]
         for operand in reads:
             life = _life(running, found, tiles[operand.tile], index, operand)

@@ -31,7 +31,7 @@ def off_bank(program: Program) -> list[Hazard]:
 
 def shared_addresses(program: Program) -> list[Hazard]:
     """Tiles with overlapping addresses, or in one PSUM bank, whose values live at the same time."""
-    pinned = [life for life in lives(program) if life.tile.pinned and life.was_read]
+    pinned = [life for life in lives(program, pinned=True) if life.was_read]
     found = []
     for space in ("sbuf", "psum"):
         for a, b in concurrent(life for life in pinned if life.tile.space == space):
@@ -63,7 +63,7 @@ def _pair(program: Program, kind: str, a: Life, b: Life, what: str) -> Hazard:
 def _shifted(program: Program) -> Iterator[Hazard]:
     """Instructions whose destination overlaps a source of another tile, at another place than the source's own."""
     tiles = owners(program)
-    for event in program.events:
+    for event in program.events if any(tile.pinned for tile in program.tiles) else ():
         sources = [o for o in event.operands if o.pinned]
         for target in written(event):
             for source in sources if target.pinned else ():

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from ..compare.hazard import Hazard
 from ..compare.trace import HbmTensor, Program, TileRow
 from ..events import Event, Operand
 from . import flow
-from .accesses import Memory, is_adding, memory_of, owners, read, size, written
+from .accesses import Memory, memory_of, owners, read, size, written
 from .model import address, declared_at, executed_at, label, touched
 from .shadow import NEVER, Grid, Marks, distinct, grid_of
 
@@ -39,6 +40,10 @@ class _Memory:
     writer: Marks
     owner: Marks
 
+    def defined_by(self, marks: Marks) -> bool:
+        """Does the write of ``marks``, a view of those of ``writer``, leave none that says *never written*?"""
+        return marks.size == self.writer.size and bool((self.writer > NEVER).all())
+
     def refined(self) -> _Memory:
         """The same with a mark for each element."""
         grid, (rows, columns) = self.grid.refined()
@@ -48,7 +53,9 @@ class _Memory:
 class _Walk:
     """A program's instructions in order. ``shared``: its HBM tensors may be written by other programs.
 
-    ``unseen`` are the tiles that an access writes which the marks do not show: of them nothing is said.
+    ``unseen`` are the tiles that an access writes which the marks do not show: of them nothing is said. ``complete``
+    are the memories of one tile that were written as a whole, and hold nothing that comes from bytes never written:
+    what is read from them is defined, whoever wrote it, and their marks are not kept.
     """
 
     def __init__(self, program: Program, shared: bool) -> None:
@@ -58,6 +65,7 @@ class _Walk:
         self.memories = _memories(program, self.tiles)
         self.first_written: dict[int, int] = {}
         self.unseen: set[int] = set()
+        self.complete: set[Memory] = set()
         self.reads: dict[int, Operand] = {}
         self.found: list[Hazard] = []
 
@@ -65,13 +73,12 @@ class _Walk:
         for index, event in enumerate(self.program.events):
             undefined = [o for o in read(event) if self._reads_undefined(event, o)]
             roots = [(self._root(index, o), self._undefined(o), o) for o in undefined]
-            kept = [self._kept(o) if is_adding(event) or not o.exact else None for o in written(event)]
             self._write(index, event)
-            for operand, before in zip(written(event), kept, strict=True):
+            for operand in written(event) if roots else ():
                 for root, elements, source in roots:
                     reached = flow.reached(event, source, elements, operand)
                     if reached.any():
-                        self._follow(event, operand, reached, root, before)
+                        self._follow(event, operand, reached, root)
         return self.found
 
     # --- reads --------------------------------------------------------------------------------------------------------
@@ -80,8 +87,13 @@ class _Walk:
         memory = self.memories.get(memory_of(operand))
         return memory if memory is not None and memory.grid.holds(operand) else None
 
+    def _is_complete(self, operand: Operand) -> bool:
+        return not operand.pinned and memory_of(operand) in self.complete
+
     def _reads_undefined(self, event: Event, operand: Operand) -> bool:
         """Report what of a read was overwritten; does it also read bytes that were never written for its tile?"""
+        if self._is_complete(operand):
+            return False
         memory = self._memory(operand)
         if memory is None or not operand.used or operand.tile in self.program.untracked:
             return False
@@ -103,8 +115,11 @@ class _Walk:
 
     def _overwritten(self, event: Event, operand: Operand, uid: int, index: int) -> None:
         tile, other = self.tiles[operand.tile], self.tiles[uid]
-        wrote = self.program.events[index]
-        place = next(o for o in written(wrote) if o.tile == uid)
+        # A mark of what comes from bytes never written names their reader: the writer is the last one before the read.
+        marked = self.program.events[index]
+        earlier = (each for each in reversed(self.program.events) if each.sequence < event.sequence)
+        writers = ((each, o) for each in chain((marked,), earlier) for o in written(each) if o.tile == uid)
+        wrote, place = next(writers)
         self.found.append(
             Hazard(
                 "overwritten",
@@ -145,21 +160,20 @@ class _Walk:
             if memory is None:
                 self.unseen.add(operand.tile)
                 continue
+            if self._is_complete(operand):
+                continue
             writer = memory.grid.view(memory.writer, operand)
             owner = memory.grid.view(memory.owner, operand)
             if operand.exact and event.op not in KEEPS_OLD_BYTES:
                 writer[...] = index + 1
                 owner[...] = operand.tile
+                if not operand.pinned and memory.defined_by(writer):
+                    self.complete.add(memory_of(operand))
             else:
                 writer[...] = np.where((writer <= NEVER) | (owner != operand.tile), index + 1, writer)
                 owner[...] = np.where((owner == operand.tile) | (owner == NOBODY), operand.tile, SEVERAL)
 
-    def _kept(self, operand: Operand) -> Marks | None:
-        """The marks under an operand that keeps some of its bytes, as they are before the instruction."""
-        memory = self._memory(operand)
-        return None if memory is None else memory.writer[memory.grid.coordinates(operand)]
-
-    def _follow(self, event: Event, operand: Operand, reached: flow.Elements, root: int, before: Marks | None) -> None:
+    def _follow(self, event: Event, operand: Operand, reached: flow.Elements, root: int) -> None:
         """Undefined values reach ``operand``: mark them there, or report that they are in an output."""
         tile = self.tiles[operand.tile]
         if isinstance(tile, HbmTensor) and tile.output is not None:
@@ -167,8 +181,9 @@ class _Walk:
                 self._stored(event, operand, int(reached.sum()), root)
             return
         memory = self._memory(operand)
-        if memory is None or (before is not None and not operand.exact):
+        if memory is None or not operand.exact:
             return
+        self.complete.discard(memory_of(operand))
         rows, columns = memory.grid.coordinates(operand)
         granules = rows * memory.grid.shape[1] + columns
         if np.isin(granules[~reached], granules[reached]).any():

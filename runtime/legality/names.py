@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
+
+from ..spec.grammar import children, nodes_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Fact = TypeVar("Fact")
@@ -29,6 +32,11 @@ class Module:
     _nodes: dict[int, list[ast.AST]] = field(default_factory=dict)
     _locals: dict[int, frozenset[str]] = field(default_factory=dict)
     _facts: dict[tuple[object, int], Any] = field(default_factory=dict)
+
+    @cached_property
+    def calls(self) -> list[ast.Call]:
+        """All calls of the file, wherever they stand."""
+        return [node for node in nodes_of(self.tree) if isinstance(node, ast.Call)]
 
     def own_nodes(self, function: Function) -> list[ast.AST]:
         """Nodes of the body of ``function``, inner functions and classes without their bodies."""
@@ -179,4 +187,4 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
         node = stack.pop()
         yield node
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            stack.extend(reversed(list(ast.iter_child_nodes(node))))
+            stack.extend(reversed(children(node)))

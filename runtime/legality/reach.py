@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..spec.grammar import blocks, children
 from .classes import read_methods, read_statements
 from .names import Function, Module
 
@@ -21,11 +22,15 @@ KERNEL_DECORATORS = frozenset(
 )
 """Decorators, and functions called with a function, that make a kernel. ``nki.jit`` is the one that Beta 2 has."""
 
-OPAQUE = (
-    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp),
-    *(ast.GeneratorExp, ast.Set, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr),
-    *(ast.AsyncFor, ast.AsyncWith, ast.Try, ast.Match, ast.Raise, ast.Delete, ast.Import, ast.ImportFrom),
-    *(getattr(ast, name) for name in ("TryStar", "TypeAlias", "TemplateStr") if hasattr(ast, name)),
+_ROOTS = frozenset(name.partition(".")[0] for name in KERNEL_DECORATORS)
+
+OPAQUE = frozenset(
+    {
+        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp),
+        *(ast.GeneratorExp, ast.Set, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr),
+        *(ast.AsyncFor, ast.AsyncWith, ast.Try, ast.Match, ast.Raise, ast.Delete, ast.Import, ast.ImportFrom),
+        *(getattr(ast, name) for name in ("TryStar", "TypeAlias", "TemplateStr") if hasattr(ast, name)),
+    }
 )
 """Constructs that are refused as a whole: the front end does not look inside, and neither do the rules."""
 
@@ -40,12 +45,14 @@ class Reached:
 
 def kernels(module: Module) -> list[Reached]:
     """Kernels of the file: decorated functions at any depth, and functions given to ``nki.jit`` somewhere."""
+    if not any(name.partition(".")[0] in _ROOTS for name in module.imports.values()):
+        return []  # whatever makes a kernel is imported
     found = [
         Reached(node, enclosing)
         for node, enclosing in _functions(module.tree, ())
         if any(is_kernel_decorator(module, decorator) for decorator in node.decorator_list)
     ]
-    wrapped = {name for node in ast.walk(module.tree) if isinstance(node, ast.Call) for name in _wrapped(module, node)}
+    wrapped = {name for call in module.calls for name in _wrapped(module, call)}
     definitions = (module.definitions[name] for name in sorted(wrapped) if name in module.definitions)
     return found + [Reached(node) for node in definitions if all(node is not kernel.node for kernel in found)]
 
@@ -71,7 +78,7 @@ def _wrapped(module: Module, call: ast.Call) -> Iterator[str]:
 
 
 def _functions(node: ast.AST, enclosing: tuple[Function, ...]) -> Iterator[tuple[Function, tuple[Function, ...]]]:
-    for child in ast.iter_child_nodes(node):
+    for child in blocks(node):
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield child, enclosing
             yield from _functions(child, (*enclosing, child))
@@ -179,13 +186,13 @@ def _elements(module: Module, values: list[ast.expr]) -> list[str]:
 
 def is_opaque(node: ast.AST) -> bool:
     """Is ``node`` refused as a whole?"""
-    return isinstance(node, OPAQUE) or (isinstance(node, ast.FormattedValue) and node.format_spec is not None)
+    return type(node) in OPAQUE or (isinstance(node, ast.FormattedValue) and node.format_spec is not None)
 
 
 def visible(node: ast.AST) -> Iterator[ast.AST]:
     """``node`` and what is below it, as far as the front end looks."""
-    if is_opaque(node):
-        return
-    yield node
-    for child in ast.iter_child_nodes(node):
-        yield from visible(child)
+    nodes = [node]
+    for each in nodes:  # grows as it is read: breadth first
+        if not is_opaque(each):
+            nodes += children(each)
+            yield each

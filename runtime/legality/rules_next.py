@@ -108,8 +108,8 @@ def _is_called(function: Function, context: Context) -> bool:
 
 
 def _is_called_in(function: Function, module: Module) -> bool:
-    calls = (node.func for node in ast.walk(module.tree) if isinstance(node, ast.Call))
-    return any(isinstance(callee, ast.Name) and callee.id == function.name for callee in calls)
+    callees = (call.func for call in module.calls)
+    return any(isinstance(callee, ast.Name) and callee.id == function.name for callee in callees)
 
 
 @on(ast.Call, evaluated=True, span=LATER)

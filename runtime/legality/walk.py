@@ -10,10 +10,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from ..spec import beta2
-from ..spec.versions import EVER, FUNCTION_LOOPS, Span, Version
+from ..spec.grammar import children
+from ..spec.versions import EVER, FUNCTION_LOOPS, VERSIONS, Span, Version
 from .classes import head_problem, read_methods
 from .model import RuleDoc, Violation
 from .names import Function, Module
@@ -54,6 +56,12 @@ class Context:
         return function is not None and any(
             is_kernel_decorator(self.module, decorator) for decorator in function.decorator_list
         )
+
+    def below(self, node: ast.AST) -> Context:
+        """Where the nodes right below ``node`` stand, which stands here."""
+        above = (*self.ancestors, node)
+        names = self.local, self.tensors
+        return Context(self.module, self.target, self.item, self.function, self.owner, *names, above, self.annotation)
 
     def qualified(self, node: ast.expr) -> str | None:
         """The qualified name of ``node``, or ``None``."""
@@ -171,17 +179,25 @@ def _walk(node: ast.AST, context: Context) -> Iterator[Violation]:
     yield from _checked(node, context)
     if is_opaque(node):
         return
-    below = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr_context)]
-    inside = replace(context, ancestors=(*context.ancestors, node)) if below else context
+    below = children(node)
+    inside = context.below(node) if below else context
     for child in below:
         is_annotation = isinstance(node, ast.AnnAssign) and child is node.annotation
         yield from _walk(child, replace(inside, annotation=True) if is_annotation else inside)
 
 
 def _checked(node: ast.AST, context: Context) -> Iterator[Violation]:
-    for span, evaluated, check in _CHECKS.get(type(node), ()):
-        if context.target in span and not (evaluated and context.annotation):
-            yield from check(node, context)
+    for check in _checks_of(type(node), context.target.position, context.annotation):  # type: ignore[arg-type]  # a class's hash
+        yield from check(node, context)
+
+
+@cache
+def _checks_of(kind: type[ast.AST], target: int, annotation: bool) -> tuple[Check, ...]:
+    """What is asked of nodes of one kind at a version, a place in :data:`VERSIONS`."""
+    rows = _CHECKS.get(kind, ())
+    return tuple(
+        check for span, evaluated, check in rows if VERSIONS[target] in span and not (evaluated and annotation)
+    )
 
 
 def enclosing_loop(context: Context) -> ast.For | ast.While | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from . import beta2_isa, beta2_language
@@ -109,6 +110,7 @@ def canonical(name: str) -> str:
     return name
 
 
+@lru_cache(maxsize=4096)
 def symbol(name: str, target: Version | str) -> Symbol | None:
     """What is known of the qualified ``name``; ``None`` for a name that ``target`` does not have."""
     return table(target).get(canonical(name)) or table(target).get(name)

@@ -18,6 +18,8 @@ from .versions import version as version_of
 
 ANY = "*"
 """Any instruction."""
+BY_TILE_ULPS, BY_NUMBER_ULPS = 1, 2
+"""ULP in fp32 between a quotient and the product with the inverse: of a tile, rounded to fp32, and of a number."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,9 @@ UNSAID: dict[str, tuple[object, ...]] = {
 """Options of instructions that change no number here, and the values that say what leaving them out says: the normal
 form of an instruction does not have these."""
 
+WRITTEN_ROLES = frozenset({"dst", "reduce_res", "dst_idx", "dst_scale"})
+"""The operands that instructions write to."""
+
 SCALES = frozenset({"stationary_scale", "moving_scale", "dst_scale"})
 SCALE_TYPES = {"float8_e8m0fnu": "uint8"}
 """The type of the operands :data:`SCALES` since 0.5, and the one before: instructions read the same exponents."""
@@ -134,3 +139,13 @@ HBM_KINDS = {
     "beta2": {"hbm": "private_hbm", "private_hbm": "private_hbm", "shared_hbm": "shared_hbm"},
 }
 """The two kinds of HBM, by what each version calls them (``nl.hbm``: "Alias of private_hbm", API of 2.28)."""
+
+SAME_ELEMENT = {
+    "tensor_tensor": frozenset({"data1", "data2"}),
+    "tensor_scalar": frozenset({"data"}),
+    "scalar_tensor_tensor": frozenset({"data", "operand1"}),
+    "activation": frozenset({"data"}),
+    "reciprocal": frozenset({"data"}),
+}
+"""The operands of which each element gives the element of the result at the same place, by instruction: such an
+instruction may write where it reads them."""

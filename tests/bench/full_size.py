@@ -188,19 +188,20 @@ def _migrated(row: Row, file: Path, full: Full, given: dict[str, Any], folder: P
     cases = folder / "cases.toml"
     cases.write_text(case_toml(case(full, target), folder))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = _verified(target, made, cases, full.kernel)
+    told = _verified(target, made, cases, full.kernel, max(reports[0].inexact.values(), default=0))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     return Row(row.name, row.numpy, row.old, new, seconds, told)
 
 
-def _verified(before: Path, after: Path, cases: Path, kernel: str) -> str:
-    """Run the command; the verdicts."""
+def _verified(before: Path, after: Path, cases: Path, kernel: str, ulps: int) -> str:
+    """Run the command; the verdicts. ``ulps`` are what the rewrite declares of divisions (two files do not say)."""
     import json
     import subprocess
 
     command = [sys.executable, "-m", "nki_migrate", "verify", str(before), str(after), "--cases", str(cases)]
     command += ["--kernel", kernel, "--no-cache", "--output-format", "json", "--timeout", "3000", "--memory", "20000"]
+    command += ["--ulps", str(ulps)] if ulps else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         results = json.loads(done.stdout)["results"]

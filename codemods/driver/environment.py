@@ -1,0 +1,113 @@
+"""What the names are that a module binds at its top level: numbers, functions of NKI, data types."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
+
+from ..analysis.scope import Scope
+from ..expr import algebra
+from ..expr.tables import dtype_name, is_function
+from ..expr.values import Api, DType, Python, Value
+from ..project.program import Module
+from ..syntax import codes
+from ..syntax.module_level import module_statements, stand_ins
+from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import bound_by
+
+_NO_FUNCTION = next(n for n in walk(ast.parse("def module(): pass")) if isinstance(n, ast.FunctionDef))
+
+
+def bind_globals(module: Module) -> None:
+    """What the names that the module assigns at top level are."""
+    scope = Scope(module, _NO_FUNCTION, False)
+    counts: dict[str, int] = {}
+    for node in walk(module.source.tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            counts[node.id] = counts.get(node.id, 0) + 1
+    changing = _changing_globals(module.source.tree)
+    for statement in module_statements(module.source.tree):
+        if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
+            continue
+        target = statement.targets[0]
+        if target in stand_ins(module.source.tree):
+            continue
+        module.definitions |= {n: text for n, text in _numbers(module, target, statement.value) if counts[n] == 1}
+        if isinstance(target, ast.Name):
+            value = _global_value(scope, statement.value)
+            if target.id in changing:
+                value = Python() if isinstance(value, Python) else Value()
+            module.environment[target.id] = value
+            if _is_dtype(scope.qualified(statement.value) or "") and counts[target.id] == 1:
+                module.environment[target.id] = _global_dtype(module, scope, target.id, statement.value)
+            if isinstance(module.environment[target.id], Api):
+                module.global_aliases[target.id] = statement
+
+
+_ARITHMETIC = ast.BinOp | ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Name | ast.Constant | ast.Load
+
+
+def _numbers(module: Module, target: ast.expr, value: ast.expr) -> Iterator[tuple[str, str]]:
+    """The names that an assignment binds to integers, as literals: arithmetic of literals and such names."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        for each, node in zip(target.elts, value.elts, strict=True):
+            yield from _numbers(module, each, node)
+    if not isinstance(target, ast.Name) or not all(isinstance(node, _ARITHMETIC) for node in walk(value)):
+        return
+    constants = (node.value for node in of_kinds(value, ast.Constant))
+    if all(type(constant) is int for constant in constants):
+        number = algebra.constant(module.source.segment(value), module.definitions)
+        if number is not None:
+            yield target.id, str(number)
+
+
+def _changing_globals(tree: ast.Module) -> set[str]:
+    """Names of the module that something else than a plain assignment at its top level binds (again)."""
+    statements = module_statements(tree)
+    around = (ast.If, ast.Try) if len(statements) > len(tree.body) else ()
+    other = [s for s in statements if not isinstance(s, (ast.Assign, ast.FunctionDef, ast.ClassDef, *around))]
+    told = {name for node in of_kinds(tree, ast.Global) for name in node.names}
+    assigned = Counter(name for s in statements if isinstance(s, ast.Assign) for name in bound_by(s))
+    guarded = {name for s in set(statements) - set(tree.body) if isinstance(s, ast.Assign) for name in bound_by(s)}
+    return told.union({n for n in guarded if assigned[n] > 1}, *(bound_by(statement) for statement in other))
+
+
+def _global_value(scope: Scope, value: ast.expr) -> Value:
+    qualified = scope.qualified(value)
+    if qualified is not None and is_function(qualified):
+        return Api(qualified)
+    if isinstance(value, ast.Constant) and type(value.value) is int:
+        return Python(value.value > 0)
+    return Python()
+
+
+def _global_dtype(module: Module, scope: Scope, name: str, value: ast.expr) -> DType:
+    """A data type that the module names: rewritten where it stands, or in the kernels where host code needs it too."""
+    qualified = scope.qualified(value) or ""
+    text = f"{scope.nl}.{dtype_name(qualified) or qualified.partition('.')[2]}"
+    module.dtypes[name] = text
+    if not qualified.startswith("np."):
+        return DType(name)
+    if _read_by_host(module, name) or not module.options.enabled(codes.DATA_TYPES):
+        return DType(text)
+    module.edits.expressions[value] = text
+    module.applied[codes.DATA_TYPES] += 1
+    return DType(name)
+
+
+def _read_by_host(module: Module, name: str) -> bool:
+    """Is a global name read outside of the functions that are rewritten?"""
+    rewritten = [f for f in module.functions.values() if f in module.program.kernel_code]
+    inside = {id(n) for f in rewritten for n in walk(f)}
+    return any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside
+        for n in walk(module.source.tree)
+    )
+
+
+def _is_dtype(qualified: str) -> bool:
+    root, _, rest = qualified.partition(".")
+    return root in ("nl", "np") and (rest in ITEMSIZE or (root == "np" and rest in NUMPY_SPELLINGS))

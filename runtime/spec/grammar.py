@@ -1,0 +1,69 @@
+"""Python's grammar as its syntax trees show it: which nodes stand below a node.
+
+:func:`ast.iter_child_nodes` asks each field of each node what it holds. The grammar tells once which may hold nodes.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+
+_NO_NODES = frozenset({"identifier", "string", "constant", "int", "expr_context"})
+_STATEMENTS = frozenset({"stmt", "excepthandler", "match_case"})
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below one, as :func:`ast.iter_child_nodes` gives them but for contexts."""
+    found: list[ast.AST] = []
+    for name in _fields(type(node)):  # type: ignore[arg-type]  # mypy asks an object's hash of its class
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += value if None not in value else [item for item in value if item is not None]
+        elif value is not None:
+            found.append(value)
+    return found
+
+
+def nodes_of(node: ast.AST) -> list[ast.AST]:
+    """``node`` and all nodes below it, breadth first, as :func:`ast.walk` gives them but for contexts."""
+    nodes = [node]
+    for each in nodes:  # grows as it is read: breadth first
+        nodes += children(each)
+    return nodes
+
+
+def statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """All statements below ``tree``, those inside of others, too; no expression is looked into."""
+    nodes = blocks(tree)
+    for node in nodes:  # grows as it is read: breadth first
+        nodes += blocks(node)
+        if isinstance(node, ast.stmt):
+            yield node
+
+
+def blocks(node: ast.AST) -> list[ast.AST]:
+    """The statements right below a node, and what holds more of them: the handlers and the cases."""
+    found: list[ast.AST] = []
+    for name in _block_fields(type(node)):  # type: ignore[arg-type]  # as above
+        found += getattr(node, name)
+    return found
+
+
+@cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of node that hold nodes."""
+    types = _types(kind)
+    return tuple(name for name in kind._fields if types[name] not in _NO_NODES)
+
+
+@cache
+def _block_fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    types = _types(kind)
+    return tuple(name for name in kind._fields if types[name] in _STATEMENTS)
+
+
+def _types(kind: type[ast.AST]) -> dict[str, str]:
+    """What each field of a kind of node holds, as its grammar says, which is its documentation."""
+    return {name: type for type, name in re.findall(r"(\w+)[?*]? (\w+)", kind.__doc__ or "")}
