@@ -231,7 +231,7 @@ class _Work:
             factory = self.factories.get(kernel)
             called = called_cases(self.path, self.tree, definition) if factory is None else iter(())
             hosts = host_cases(self.path, self.tree, definition, factory)
-            reached = with_extents(proposed_cases(self.path, self.tree, definition), definition)
+            reached = with_extents(proposed_cases(self.path, self.tree, definition), definition, self.tree)
             told = list({repr(c): c for c in itertools.chain(called, hosts, reached)}.values())
             yield from (case for case in told if elements(case) <= _LIGHT)
             yield from _adapted(known, definition)
@@ -307,7 +307,7 @@ class _Work:
         if search.stopped:
             what = f"a run was stopped before its end, with {_tensors(search.stopped[0])}"
             return f"{what}: it may need more time (--seconds)"
-        if not search.tried or self._writes(kernel):
+        if search.obstacle is None or self._writes(kernel):
             return late + _obstacle(search)
         return "it writes to no tensor in HBM: its body seems to be missing"
 

@@ -37,6 +37,8 @@ _OPERATORS: dict[type[ast.AST], Callable[..., object]] = {
     ast.In: lambda one, others: one in others,
     ast.NotIn: lambda one, others: one not in others,
     ast.USub: operator.neg,
+    ast.LShift: lambda number, by: number << min(by, _BITS),
+    ast.RShift: lambda number, by: number >> min(by, _BITS),
     ast.UAdd: operator.pos,
     ast.Not: operator.not_,
 }
@@ -60,6 +62,8 @@ _FUNCTIONS: dict[str, Callable[..., object]] = {
     "np.prod": math.prod,
 }
 _DEPTH = 4
+_BITS = 64
+"""A size is no larger."""
 
 
 class Unknown(Exception):

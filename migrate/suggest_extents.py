@@ -1,12 +1,16 @@
 """Shapes of tensors whose every index is written out: loops, vectors and slices of numbers tell how far each reaches.
 
 A kernel that was generated, or written for one size, has no name for its sizes. The largest element that it reads or
-writes in each dimension is what it needs; an element behind a mask (``10943 - (128 * i + f) >= 0``) is none.
+writes in each dimension is what it needs; an element behind a mask (``10943 - (128 * i + f) >= 0``) is none. Sizes that
+a kernel computes from other arguments are known for a case that has those.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -38,20 +42,63 @@ class _Untold(Exception):
     """An index that numbers alone do not tell."""
 
 
-def extents(kernel: ast.FunctionDef) -> dict[str, tuple[int, ...]]:
-    """The shapes of the parameters of a kernel that are only indexed, each time by what numbers tell."""
-    reading = _Reading(kernel)
+def extents(
+    kernel: ast.FunctionDef, case: Case | None = None, tree: ast.Module | None = None
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of the parameters of a kernel that are only indexed, each time by what numbers tell.
+
+    The numbers are those of the kernel and of its module ``tree``, and what it computes from the arguments of ``case``.
+    """
+    reading = _Reading(kernel, _sizes(kernel, case, tree))
     names = [a.arg for a in (*kernel.args.posonlyargs, *kernel.args.args)]
     return {name: shape for name in names if (shape := reading.shape(name))}
 
 
-def with_extents(cases: Iterator[Case], kernel: ast.FunctionDef) -> Iterator[Case]:
-    """The first of some cases, with the shapes that the kernel's indices tell; none where they tell none."""
-    shapes = extents(kernel)
-    first = next(cases, None) if shapes else None
-    if first is not None:
-        told = {name: tensor(name, shape, _dtype(first.args.get(name))) for name, shape in shapes.items()}
-        yield replace(first, args={**first.args, **told})
+def with_extents(cases: Iterator[Case], kernel: ast.FunctionDef, tree: ast.Module | None = None) -> Iterator[Case]:
+    """The first of some cases, with the shapes that the kernel's indices tell; none where they tell none.
+
+    Where they depend on the other arguments, the first few.
+    """
+    fixed = extents(kernel)
+    for case in itertools.islice(cases, _CASES if tree is not None and not fixed else 1):
+        shapes = fixed or extents(kernel, case, tree)
+        told = {name: tensor(name, shape, _dtype(case.args.get(name))) for name, shape in shapes.items()}
+        if told:
+            yield replace(case, args={**case.args, **told})
+
+
+_CASES = 3
+
+
+def _sizes(kernel: ast.FunctionDef, case: Case | None, tree: ast.Module | None) -> dict[str, object]:
+    """The names of a kernel, and of its module, that are told by the arguments of a case: those bound once."""
+    if case is None:
+        return {}
+    known = dict(_given(case))
+    top = [node for node in tree.body if isinstance(node, ast.Assign)] if tree is not None else []
+    own = sorted((n for n in ast.walk(kernel) if isinstance(n, ast.Assign)), key=lambda node: node.lineno)
+    for node in (*top, *own):
+        with contextlib.suppress(Unknown):
+            known |= _named(node.targets[0], evaluated(node.value, known))
+    stored = Counter(n.id for n in ast.walk(kernel) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    return {name: value for name, value in known.items() if stored[name] < 2}
+
+
+def _given(case: Case) -> Iterator[tuple[str, object]]:
+    """What the arguments of a case tell by themselves: shapes and plain values."""
+    for name, value in case.args.items():
+        if isinstance(value, TensorSpec):
+            yield f"{name}.shape", tuple(value.shape)
+        elif type(value) in (int, float, bool, str):
+            yield name, value
+
+
+def _named(target: ast.expr, value: object) -> dict[str, object]:
+    """What an assignment of a value, or of several, gives names."""
+    if isinstance(target, ast.Tuple) and isinstance(value, tuple):
+        pairs = zip(target.elts, value, strict=False)
+        return {each.id: part for each, part in pairs if isinstance(each, ast.Name)}
+    return {target.id: value} if isinstance(target, ast.Name) else {}
 
 
 def _dtype(value: object) -> str:
@@ -61,8 +108,8 @@ def _dtype(value: object) -> str:
 class _Reading:
     """What loops, vectors and plain names of a kernel are."""
 
-    def __init__(self, kernel: ast.FunctionDef) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: ast.FunctionDef, known: Mapping[str, object]) -> None:
+        self.kernel, self.known = kernel, known
         nodes = list(ast.walk(kernel))
         stored = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         plain = [n for n in nodes if isinstance(n, ast.Assign) and len(n.targets) == 1]
@@ -159,6 +206,8 @@ class _Reading:
         """An index as a sum. Raises :class:`_Untold`."""
         if isinstance(node, ast.Name) and node.id in self.most:
             return _Linear(0, {node.id: 1})
+        if isinstance(node, ast.Name) and type(number := self.known.get(node.id)) is int:
+            return _Linear(number)
         if isinstance(node, ast.Name) and node.id in self.values and depth:
             return self._linear(self.values[node.id], depth - 1)
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call):
@@ -184,7 +233,7 @@ class _Reading:
         return _Linear(0, {name: 1})
 
     def _number(self, node: ast.expr) -> int:
-        known = {}
+        known = dict(self.known)
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and isinstance(self.values.get(part.id), ast.Constant):
                 known[part.id] = self.values[part.id].value  # type: ignore[attr-defined]  # a constant

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
+from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.suggest_extents import extents
 
 
@@ -66,3 +67,26 @@ def test_a_tensor_that_is_used_otherwise_tells_nothing(use: str) -> None:
 
 def test_the_farthest_of_all_uses_counts() -> None:
     assert found(f"{LOOPS}nl.store(y[i, j], x[i, 0])\nnl.load(x[0, 9])") == {"x": (4, 10), "y": (4, 3)}
+
+
+COMPUTED = """
+PMAX = 128
+
+def k(x, weights, stage: int = 2):
+    rows, columns = x.shape
+    half = 1 << stage
+    groups = rows * (columns // (2 * half))
+    chunk = groups if groups <= PMAX else PMAX
+    flat = x.reshape((groups, 2 * half))
+    for p in nl.affine_range(groups // chunk):
+        for j in nl.affine_range(half):
+            nl.load(weights[p * chunk : (p + 1) * chunk, j : j + 1])
+"""
+
+
+def test_sizes_that_a_kernel_computes_from_other_arguments_are_known_for_a_case() -> None:
+    tree = ast.parse(COMPUTED)
+    kernel = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
+    case = Case("k", "a", "", args={"x": TensorSpec((64, 32), "float32"), "stage": 2})
+    assert extents(kernel) == {}
+    assert extents(kernel, case, tree) == {"weights": (256, 4)}
