@@ -41,7 +41,7 @@ def k(x):
 def test_a_helper_that_nothing_calls_computes_with_tiles():
     outcome = rewrite(UNCALLED)
     assert outcome.findings == ()
-    assert "nisa.tensor_copy(dst=new_src, src=src)" in outcome.source
+    assert "nisa.tensor_copy(dst=src_copy, src=src)" in outcome.source
     assert "nisa.activation(dst=activation_tile, op=nl.square, data=src)" in outcome.source
     loads = rewrite(UNCALLED + "\n\ndef loaded(src):\n    return nl.exp(nl.load(src))\n").source
     assert "nisa.dma_copy(dst=src_tile, src=src)" in loads
