@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from nki_migrate import progress, suggest
+from nki_migrate import progress, suggest_command
 from nki_migrate.cli import main
 from nki_migrate.runtime.cases import Case, ObjectSpec, TensorSpec, read_cases
 from nki_migrate.runtime.compare import Failure
@@ -370,7 +370,7 @@ def test_a_terminal_is_told_how_many_proposals_have_run(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     for stream in (Terminal(), io.StringIO()):
-        monkeypatch.setattr(suggest, "StatusLine", lambda stream=stream: progress.StatusLine(stream))
+        monkeypatch.setattr(suggest_command, "StatusLine", lambda stream=stream: progress.StatusLine(stream))
         (tmp_path / "k.py").write_text(HEAD + LOOP)
         with pytest.raises(SystemExit):
             main(["cases", "suggest", str(tmp_path / "k.py"), "--jobs", "1", "--seconds", "40"])
