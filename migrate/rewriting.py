@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nki_migrate import codemods
 from nki_migrate.codemods import components
+from nki_migrate.codemods.model import Asserted
 from nki_migrate.codemods.project.links import imported
 from nki_migrate.codemods.syntax.node_index import tree_of, trees_changed, trees_kept
 from nki_migrate.runtime.spec.versions import NAMES, OLDEST, version
@@ -323,7 +324,7 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
             outcomes = codemods.rewrite_together({name: text.text for name, text in texts.items()}, options, homes)
         except Exception as error:  # a defect of ours costs one file, not the group and not the run
             if len(group) > 1:
-                return [report for item in group for report in _reported([item], options, homes)]
+                return [_apart(report, error) for item in group for report in _reported([item], options, homes)]
             return [(index, internal_error(path, data, error)) for index, path, data in group]
         written = {name: outcome.source for name, outcome in outcomes.items()}
         reached = _reached(written)
@@ -341,6 +342,14 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
     if len(reports) > 1:
         reports = [(index, replace(report, group=group[0][1])) for index, report in reports]
     return reports
+
+
+def _apart(found: tuple[int, Report], error: Exception) -> tuple[int, Report]:
+    """The report on a file that is rewritten alone, for a defect of ours, and not with those that it belongs to."""
+    index, report = found
+    why = internal_error(report.path, report.before, error).reason or ""
+    note = Asserted(1, "", "it can be rewritten apart from the files that it imports, and that import it", why)
+    return index, replace(report, asserted=(note, *report.asserted))
 
 
 def _reached(sources: dict[str, str]) -> dict[str, frozenset[str]]:

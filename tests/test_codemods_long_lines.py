@@ -19,7 +19,8 @@ def texts(line: str, module: str = "x = 1\n") -> list[str]:
 @given(NAMES, st.integers(0, 4), st.sampled_from(["f({})", "y = f({})", "return f({})", "return (f({}), 1)"]))
 def test_a_long_statement_says_the_same_on_more_lines(names: list[str], depth: int, form: str) -> None:
     line = "    " * depth + form.format(", ".join(f"{name}={name}" for name in dict.fromkeys(names)))
-    new = fitted([Line(line, 7, 3)], "x = 1\n")
+    opening = [Line("    " * each + "if x:", 1) for each in range(depth)]
+    new = fitted([*opening, Line(line, 7, 3)], "x = 1\n")[depth:]
     assert ast.dump(ast.parse("\n".join(each.text.removeprefix("    " * depth) for each in new))) == ast.dump(
         ast.parse(line.strip())
     )
@@ -28,7 +29,8 @@ def test_a_long_statement_says_the_same_on_more_lines(names: list[str], depth: i
 
 
 def test_a_long_header_keeps_its_body_elsewhere() -> None:
-    new = texts(f"    def kernel({', '.join(f'parameter_{n}' for n in range(12))}):")
+    header = f"    def kernel({', '.join(f'parameter_{n}' for n in range(12))}):"
+    new = [line.text for line in fitted([Line(t, 1) for t in ("if x:", header, "        pass")], "x = 1\n")][1:-1]
     assert new[0] == "    def kernel(" and new[-1] == "    ):" and len(new) > 2
 
 
@@ -36,22 +38,27 @@ LONG = ", ".join(f"argument_{n}" for n in range(12))
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("before", "line", "behind"),
     [
-        f"f({LONG})  # a comment",
-        f"if f({LONG}):",
-        f"f({LONG},",
-        f"for i in f({LONG}): pass",
-        f"f({LONG}); g()",
-        '"""' + "words " * 20,
+        ([], f"f({LONG})  # a comment", []),
+        ([], f"if f({LONG}):", ["    pass"]),
+        ([], f"f({LONG},", [")"]),
+        ([], f"for i in f({LONG}): pass", []),
+        ([], f"f({LONG}); g()", []),
+        (["f("], "    " + ", ".join(f"name_{n}=name_{n}" for n in range(12)), [")"]),
+        (["x = f("], f"    g({LONG})", [")"]),
+        (['"""'], f"f({LONG})", ['"""']),
+        (["x = \\"], f"f({LONG})", []),
     ],
 )
-def test_a_line_that_is_no_whole_statement_stays(line: str) -> None:
-    assert texts(line) == [line]
+def test_a_line_that_is_no_whole_statement_stays(before: list[str], line: str, behind: list[str]) -> None:
+    lines = [*before, line, *behind]
+    ast.parse("\n".join(lines))
+    assert [new.text for new in fitted([Line(text, 7) for text in lines], "x = 1\n")] == lines
 
 
 def test_a_line_that_the_module_has_at_another_margin_stays() -> None:
-    assert texts(f"    f({LONG})", f"if x:\n        f({LONG})\n") == [f"    f({LONG})"]
+    assert texts(f"f({LONG})", f"if x:\n        f({LONG})\n") == [f"f({LONG})"]
 
 
 def test_the_width_is_that_of_the_file() -> None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from ..syntax.format import formatted, line_width
+from ..syntax.logical_lines import LogicalLines
 from .line_origins import Line
 
 _BODY = " pass"
@@ -17,13 +18,16 @@ def fitted(lines: Sequence[Line], text: str) -> list[Line]:
     A line that the module has, at whatever margin, stays as long as it is, and so does one with a comment.
     """
     width, known = line_width(text), {line.strip() for line in text.split("\n")}
-    return [new for line in lines for new in _fitted(line, width, known)]
+    long = {n for n, line in enumerate(lines, 1) if len(line.text) > width and line.text.strip() not in known}
+    logical = LogicalLines("\n".join(line.text for line in lines)) if long else None
+    whole = {n for n in long if logical is not None and logical.is_whole(n)}
+    return [new for n, line in enumerate(lines, 1) for new in (_fitted(line, width) if n in whole else [line])]
 
 
-def _fitted(line: Line, width: int, known: set[str]) -> Iterator[Line]:
+def _fitted(line: Line, width: int) -> Iterator[Line]:
     text = line.text.strip()
     body = _BODY if text.startswith("def ") else ""
-    if len(line.text) <= width or text in known or "#" in text or not _is_whole(text + body):
+    if "#" in text or not _is_simple(text + body):
         yield line
         return
     margin = line.text[: len(line.text) - len(line.text.lstrip())]
@@ -32,8 +36,8 @@ def _fitted(line: Line, width: int, known: set[str]) -> Iterator[Line]:
             yield Line(margin + new, line.origin, line.shift)
 
 
-def _is_whole(text: str) -> bool:
-    """Is a line all of a statement that has no body, or, with one behind it, all of the header of a function?"""
+def _is_simple(text: str) -> bool:
+    """Is a logical line one statement without a body, or, with one behind it, the header of a function?"""
     try:
         statements = ast.parse(text).body
     except SyntaxError:

@@ -48,6 +48,10 @@ class LogicalLines:
         extent = self._extent(place)
         return extent[0] if extent is not None else place
 
+    def is_whole(self, line: int) -> bool:
+        """Is a physical line all of a logical one, no part of what brackets, a string or a backslash go on with?"""
+        return self._extent(line) == (line, line)
+
     def behind(self, line: int) -> int:
         """The first logical line that begins behind a line; the line itself where there is none."""
         index = bisect.bisect_right(self._extents, line, key=lambda extent: extent[0])
