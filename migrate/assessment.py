@@ -19,10 +19,10 @@ from nki_migrate.codemods.project.kernel_code import BETA1, reach
 from nki_migrate.codemods.syntax.nodes import first_line
 
 from .errors import FileError
+from .grouping import source_name
 from .notebooks import is_notebook
 from .planning import CASES_NAME, cases_at
 from .reports import Report, imports_beta1, parsed
-from .rewriting import source_name
 from .suggest import has_proposals
 from .suggest_factories import factories
 

@@ -10,8 +10,8 @@ from nki_migrate.codemods.model import Options, Pin
 from nki_migrate.runtime.spec.versions import VERSIONS, Version
 
 from .discover import STDIN, Found
+from .grouping import source_name
 from .pins import asked_of
-from .rewriting import source_name
 
 
 def with_pins(options: Options, files: Iterable[Found]) -> Options:

@@ -24,9 +24,10 @@ from nki_migrate.runtime.spec.seen import Seen, SeenFunction
 
 from .discover import Found
 from .errors import InputError
+from .grouping import source_name
 from .layout import not_run
 from .output import plural
-from .rewriting import WORD, source_name
+from .rewriting import WORD
 
 
 def with_observed(options: Options, files: Sequence[Found], cases: str, jobs: int | None, *, must_run: bool) -> Options:

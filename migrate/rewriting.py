@@ -7,10 +7,7 @@ import contextlib
 import functools
 import gc
 import multiprocessing
-import os
-import posixpath
 import queue
-import re
 import signal
 import time
 import warnings
@@ -21,9 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from nki_migrate import codemods
-from nki_migrate.codemods import components
 from nki_migrate.codemods.model import Asserted
-from nki_migrate.codemods.project.links import imported
 from nki_migrate.codemods.syntax.node_index import tree_of, trees_changed, trees_kept
 from nki_migrate.runtime.spec.versions import NAMES, OLDEST, version
 
@@ -31,6 +26,7 @@ from . import languages
 from .discover import Found
 from .errors import FileError
 from .generated import without_generated
+from .grouping import Work, grouped_files, name_of, source_name
 from .ignores import is_nobodys, rewrite_knows, with_ignores
 from .notebook_reports import in_cells
 from .progress import Files
@@ -55,9 +51,6 @@ _LARGE = 300_000
 
 Processes = Callable[[int], AbstractContextManager[Executor]]
 """What rewrites: processes of this machine (how many are asked for), or of a cluster."""
-
-_Work = tuple[int, str, bytes]
-"""One file: its place among the files, its path, its bytes."""
 
 _Result = TypeVar("_Result")
 
@@ -118,7 +111,7 @@ def _nki_reports(
     ended: Callable[[Report], None],
 ) -> list[Report]:
     results: dict[int, Report] = {}
-    work: list[_Work] = []
+    work: list[Work] = []
     codemods.plugin_rules()  # one that cannot be loaded is an error of the run, not of each file
     for index, file in enumerate(files):
         progress.read(index, files)
@@ -128,7 +121,7 @@ def _nki_reports(
         else:
             work.append((index, file.path, data))
     skipped = {index: report for index, report in results.items() if report.reason in not_concerned(word_of(options))}
-    groups, homes = _grouped(work, skipped, options)
+    groups, homes = grouped_files(work, skipped, options)
     groups.sort(key=lambda group: -sum(len(data) for _, _, data in group))  # none of the big ones is left to run alone
     progress.begin({path: len(data) for group in groups for _, path, data in group})
     for index, report in _made(groups, options, homes, jobs, cluster, progress):
@@ -140,37 +133,8 @@ def _nki_reports(
     return [results[index] for index in sorted(results)]
 
 
-@trees_kept()
-def _grouped(
-    work: list[_Work], skipped: dict[int, Report], options: Options
-) -> tuple[list[list[_Work]], Mapping[str, Homes] | None]:
-    """The files, with those that they import, in groups that import from each other, and the homes of shipped kernels.
-
-    No process holds the trees of all of them at once: what is kept of most are their imports.
-    """
-    trees = _few_trees(work) if len(work) + len(skipped) > 1 else {}
-    homes = _homes(trees, skipped, options)
-    trees |= _with_imports(work, homes, options)
-    return _groups([*work, *_imported(trees, skipped)], trees), homes
-
-
-def _few_trees(work: list[_Work]) -> dict[str, ast.Module]:
-    """The trees of files that use kernels of ``neuronxcc``'s or may define them, and of others the imports."""
-    trees: dict[str, ast.Module] = {}
-    names: set[str] = set()
-    for item in work:
-        tree = _tree(item[2])
-        trees[_name(item)] = alone = codemods.imports_alone(tree)
-        if codemods.imports_shipped(alone):
-            names |= codemods.shipped_names(tree)
-            trees[_name(item)] = tree
-    trees_changed()  # what is found in trees holds them
-    defined = re.compile(rf"\b(def|class)[\s\\]+({'|'.join(names)})\b".encode()) if names else None
-    return trees | {_name(item): _tree(item[2]) for item in work if defined and defined.search(item[2])}
-
-
 def _made(
-    groups: list[list[_Work]],
+    groups: list[list[Work]],
     options: Options,
     homes: Mapping[str, Homes] | None,
     jobs: int,
@@ -196,7 +160,7 @@ def _made(
                 yield from _reported(group, options, homes)
 
 
-def _large_files(group: list[_Work]) -> dict[str, int]:
+def _large_files(group: list[Work]) -> dict[str, int]:
     """The bytes of the files of a group that are so large that nothing is rewritten beside them, for the memory."""
     return {path: len(data) for _, path, data in group if len(data) > _LARGE}
 
@@ -237,76 +201,8 @@ def rewrite_report(path: str, data: bytes, options: Options) -> Report:
     return _reported([(0, path, data)], options, None)[0][1]
 
 
-def _homes(trees: dict[str, ast.Module], skipped: dict[int, Report], options: Options) -> Mapping[str, Homes] | None:
-    """The modules that have the kernels which files import from ``neuronxcc``; ``None`` for files that stand alone.
-
-    They may be Beta 2 already.
-    """
-    from nki_migrate.codemods import homes, shipped_names
-
-    if not trees:
-        return None
-    words = [f"def {name}".encode() for tree in trees.values() for name in shipped_names(tree)]
-    plain = {_name((0, report.path, b"")): report.before or b"" for report in skipped.values()}
-    further = {path: _tree(data) for path, data in plain.items() if any(word in data for word in words)}
-    return homes(trees | further, {*trees, *plain}, options.modules)
-
-
-def _with_imports(work: list[_Work], homes: Mapping[str, Homes] | None, options: Options) -> dict[str, ast.Module]:
-    """The trees of the files whose imports of kernels will be others, as they will be."""
-    from nki_migrate.codemods import with_imports
-
-    changed = [item for item in work if homes is not None and _name(item) in homes]
-    texts = {_name(item): parsed(item[2])[0].text for item in changed}
-    return {name: ast.parse(with_imports(text, (homes or {})[name], options)) for name, text in texts.items()}
-
-
-def _imported(trees: dict[str, ast.Module], skipped: dict[int, Report]) -> list[_Work]:
-    """The files that do not name NKI, but that files which do import: kernels may use their classes and functions.
-
-    Their trees are added to ``trees``.
-    """
-    plain = {_name((0, report.path, b"")): index for index, report in skipped.items() if report.path.endswith(".py")}
-    read: dict[str, ast.Module] = {}
-
-    def tree_of(name: str) -> ast.Module | None:
-        tree = _tree(skipped[plain[name]].before or b"")
-        read[name] = codemods.imports_alone(tree)
-        return read[name] if tree.body else None
-
-    names = imported(trees, tree_of, plain) if trees and plain else []
-    trees |= {name: read[name] for name in names}
-    return [(plain[name], skipped[plain[name]].path, skipped[plain[name]].before or b"") for name in names]
-
-
-def _groups(work: list[_Work], trees: dict[str, ast.Module]) -> list[list[_Work]]:
-    """The files, those together that import from each other."""
-    by_name = {_name(item): item for item in work}
-    grouped = [[by_name[name] for name in names] for names in components(trees)]
-    return grouped if trees else [[item] for item in work]
-
-
-def source_name(path: str) -> str:
-    """A file's path as the codemods read it."""
-    return posixpath.normpath(path.replace(os.sep, "/"))
-
-
-def _name(item: _Work) -> str:
-    return source_name(item[1])
-
-
-def _tree(data: bytes) -> ast.Module:
-    """What a file's imports are read from; a file that cannot be read has none (its own report says so)."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(decoded(data).text)  # read once: nothing keeps it
-    except (FileError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
-
-
 @trees_kept()
-def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] | None) -> list[tuple[int, Report]]:
+def _reported(group: list[Work], options: Options, homes: Mapping[str, Homes] | None) -> list[tuple[int, Report]]:
     """The reports on files that are rewritten together, each with its file's place."""
     reports: list[tuple[int, Report]] = []
     texts: dict[str, Text] = {}
@@ -314,7 +210,7 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Python's remarks on the user's source (invalid escapes) are not ours to print
         for index, path, data in group:
-            name = _name((index, path, data))
+            name = name_of((index, path, data))
             try:
                 texts[name], trees[name] = parsed(data)
             except FileError as error:
@@ -330,7 +226,7 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
         reached = _reached(written)
         share = (time.perf_counter() - began) / max(len(texts), 1)
         for index, path, data in group:
-            name = _name((index, path, data))
+            name = name_of((index, path, data))
             trees_changed()  # what was found in the file before is needed no more
             if name in texts:
                 began = time.perf_counter()
@@ -409,15 +305,15 @@ def _guarded(
 
 
 def _pooled(
-    groups: list[list[_Work]],
+    groups: list[list[Work]],
     options: Options,
     homes: Mapping[str, Homes] | None,
     workers: Processes,
     jobs: int,
     progress: Files,
 ) -> Iterator[tuple[int, Report]]:
-    futures: dict[Future[list[tuple[int, Report]]], list[_Work]] = {}
-    lost: list[list[_Work]] = []
+    futures: dict[Future[list[tuple[int, Report]]], list[Work]] = {}
+    lost: list[list[Work]] = []
     with workers(jobs) as pool:
         with contextlib.suppress(BrokenExecutor), _uninterrupted():
             for group in groups:
@@ -446,7 +342,7 @@ def _as_done(futures: Collection[Future[_Result]], look: Callable[[], None]) -> 
             look()
 
 
-def _alone(item: _Work, options: Options, homes: Mapping[str, Homes] | None, workers: Processes) -> Report:
+def _alone(item: Work, options: Options, homes: Mapping[str, Homes] | None, workers: Processes) -> Report:
     with workers(1) as pool:
         try:
             with _uninterrupted():

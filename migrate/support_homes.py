@@ -19,9 +19,10 @@ from nki_migrate.codemods.render.support_module import NAME, extended, is_ours
 
 from .discover import Found, is_ignored
 from .errors import FileError
+from .grouping import source_name
 from .reports import Report, bytes_at, bytes_of
 from .repository import repository_of
-from .rewriting import WORD, source_name
+from .rewriting import WORD
 from .text import decoded, encoded
 
 INLINE = "pass --support inline, which gives each file what it needs"

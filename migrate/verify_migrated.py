@@ -18,6 +18,7 @@ from nki_migrate.runtime.versions import Version
 from .cache import cache_directory
 from .command_options import is_forbidden
 from .configuration import SUPPORT, Configuration
+from .grouping import source_name
 from .judging import NOT_RUN, NOT_RUN_HELP, Pair
 from .kept_reports import kept_reports
 from .nki_pins import with_pins
@@ -26,7 +27,7 @@ from .output import plural
 from .planning import Choice
 from .proof_cache import Cache
 from .reports import Report, imports_beta1, parsed
-from .rewriting import rewrite_reports, source_name
+from .rewriting import rewrite_reports
 from .sides import Side
 from .support_homes import with_homes, with_modules
 from .verdicts import CaseResult, Problem, Proof, summary
