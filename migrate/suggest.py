@@ -76,7 +76,7 @@ class Budget:
 class Suggestion:
     """The cases of one kernel; without any, the reason. ``tried`` counts the proposals that ran.
 
-    ``unseen`` has a line for each side of a condition that none of the cases takes.
+    ``unseen`` has a line for each side of a condition that none of the cases takes. ``is_known``: the kernel had cases.
     """
 
     kernel: str
@@ -84,6 +84,7 @@ class Suggestion:
     tried: int
     reason: str = ""
     unseen: tuple[str, ...] = ()
+    is_known: bool = False
 
 
 class NoKernel(InputError):
@@ -102,7 +103,7 @@ def suggestions(
     status: StatusLine | None = None,
     known: Collection[str] = (),
 ) -> Iterator[Suggestion]:
-    """The cases of each kernel of a file (or of those named) but of the ``known`` ones.
+    """The cases of each kernel of a file (or of those named); those that are ``known`` have cases, and are not asked.
 
     What runs for one is tried for the next ones, too. ``status`` shows which kernel is worked on, and how many
     proposals have run. Raises :class:`NoKernel`, and :class:`InputError` for a file that does not load.
@@ -122,7 +123,7 @@ def suggestions(
         inner = "".join(f"; {line}" for line in made_elsewhere(tree).values())
         raise NoKernel(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}{inner}", hints=bool(inner))
     found = _Work(workers, Path(file), where_installed(tree), budget, Clock(workers.width), status, made)
-    return found.suggestions([name for name in names if (not kernels or name in kernels) and name not in known])
+    return found.besides([name for name in names if not kernels or name in kernels], known)
 
 
 def has_proposals(path: Path, tree: ast.Module, kernel: str) -> bool:
@@ -150,6 +151,11 @@ class _Work:
     factories: Mapping[str, Factory] = field(default_factory=dict)
     ran: int = 0
     renamed: dict[str, ast.FunctionDef | None] = field(default_factory=dict)
+
+    def besides(self, kernels: Sequence[str], known: Collection[str]) -> Iterator[Suggestion]:
+        """Those that are ``known`` to have cases, and what is found for the others."""
+        yield from (Suggestion(name, (), 0, is_known=True) for name in kernels if name in known)
+        yield from self.suggestions([name for name in kernels if name not in known])
 
     def suggestions(self, kernels: Sequence[str]) -> Iterator[Suggestion]:
         """First a case for each kernel, what runs for one being tried for the next; then those that show it."""

@@ -81,19 +81,14 @@ def _files(asked: Asked) -> Iterator[tuple[str, bool]]:
 def _one_file(workers: Pool, file: str, asked: Asked, counts: _Counts, status: StatusLine, *, named: bool) -> None:
     target = Path(file).with_name(CASES_NAME)
     known = _known(target, file) if asked.write else set()
-    counts.proved += len(known)
     try:
         for found in suggestions(workers, file, asked.kernels, asked.budget, status, known):
             status.end()
-            _say(found, f"{file}: " if asked.write else "")
-            counts.proved += bool(found.cases)
-            counts.without += not found.cases
-            if not asked.write:
-                for case in found.cases:
-                    click.echo(case_toml(case, Path(file).parent.absolute()))
-            elif found.cases:
-                add_cases(target, [replace(case, source=str(Path(file).absolute())) for case in found.cases])
-                counts.cases[str(target)] = counts.cases.get(str(target), 0) + len(found.cases)
+            counts.proved += found.is_known or bool(found.cases)
+            counts.without += not (found.is_known or found.cases)
+            if not found.is_known:
+                _say(found, f"{file}: " if asked.write else "")
+                _hand_out(found, file, target if asked.write else None, counts)
     except NoKernel as error:
         if named:
             raise
@@ -104,6 +99,16 @@ def _one_file(workers: Pool, file: str, asked: Asked, counts: _Counts, status: S
             raise
         counts.failures.append(str(error))
         click.echo(f"{file}: {error}" if file not in str(error) else str(error), err=True)
+
+
+def _hand_out(found: Suggestion, file: str, target: Path | None, counts: _Counts) -> None:
+    """Add the cases of a kernel to ``target``, or print them where there is none."""
+    if target is None:
+        for case in found.cases:
+            click.echo(case_toml(case, Path(file).parent.absolute()))
+    elif found.cases:
+        add_cases(target, [replace(case, source=str(Path(file).absolute())) for case in found.cases])
+        counts.cases[str(target)] = counts.cases.get(str(target), 0) + len(found.cases)
 
 
 def _known(target: Path, file: str) -> set[str]:

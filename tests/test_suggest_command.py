@@ -119,3 +119,14 @@ def test_a_kernel_that_a_function_makes_has_that_functions_cases(
         '[[case]]\nkernel = "make"\n[case.make]\nwidth = 32\n[case.args]\nx = {shape = [128, 32], dtype = "float32"}\n'
     )
     assert "doubled: review (NKI003 1); 1 case" in run(capsys, "assess", "b")[1]
+
+
+def test_cases_that_name_no_file_count_once_for_each_file_that_has_the_kernel(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "b" / "more.py").write_text(KERNEL.format(factor=4.0))
+    (project / "b" / "cases.toml").write_text(
+        '[[case]]\nkernel = "scaled"\n[case.args]\nx = {shape = [128, 32], dtype = "float32"}\n'
+    )
+    code, out, _ = suggest(capsys, "--write", project / "b")
+    assert code == 0 and out.endswith("2 kernels: 2 with cases, 0 without\n")
