@@ -23,18 +23,7 @@ SAID = {"findings", "said", "refused", "kept"}
 """What a refusal itself adds to."""
 LEARNED = {"calls", "decisions", "blocked", "to_resize", "followed", "changed_by"}
 """Facts about the source for the next round, and what is found once: they hold whatever becomes of the statement."""
-CACHES = {
-    "_stored",
-    "rebound",
-    "seen",
-    "bindings",
-    "bound_again",
-    "object_classes",
-    "interpreted",
-    "unpacking",
-    "_functions",
-    "_concrete",
-}
+CACHES = {"object_classes", "interpreted", "unpacking"}
 OF_ONE_STATEMENT = {"out", "called", "given", "current"}
 """What begins anew with each statement."""
 
@@ -51,7 +40,9 @@ def contents(value: object) -> object:
 
 
 def state(scope: Scope) -> Contents:
-    subjects = {"scope": vars(scope), "module": vars(scope.module), "edits": vars(scope.module.edits)}
+    module = scope.module
+    parts = (module.plan, module.plan.edits, module.summaries, module.names, module.environment)
+    subjects = {type(part).__name__: vars(part) for part in (scope, *parts)}
     return {
         f"{prefix}.{name}": contents(value)
         for prefix, names in subjects.items()
@@ -61,7 +52,7 @@ def state(scope: Scope) -> Contents:
 
 
 def functions_read(scope: Scope) -> int:
-    return sum(len(module.analyzed) for module in scope.module.program.modules.values())
+    return sum(len(module.summaries.analyzed) for module in scope.module.program.modules.values())
 
 
 class Faults:
@@ -104,7 +95,7 @@ class Faults:
             if read != functions_read(scope):
                 return  # a function was read for the first time: what was decided about it stays
             self.refused += 1
-            own = scope.module.edits.replaced
+            own = scope.module.plan.edits.replaced
             if scope.source.is_changed(statement):
                 own.pop(statement)  # it says what the run made of it before, in its own words
             for name, value in state(scope).items():

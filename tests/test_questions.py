@@ -21,7 +21,7 @@ from nki_migrate.codemods.analysis.scope import Scope
 from nki_migrate.codemods.project.program import Module
 from nki_migrate.codemods.syntax.node_index import tree_of, trees_kept
 
-CACHES = {"rebound", "seen", "bindings", "object_classes", "interpreted", "unpacking", "_functions", "_concrete"}
+CACHES = {"object_classes", "interpreted", "unpacking"}
 """What is found once, of what does not change."""
 
 ACTS = {
@@ -56,13 +56,12 @@ def contents(value: object) -> object:
 def state(subject: Scope | Module) -> dict[str, object]:
     """All that is planned for a function and its module, or known of them."""
     module = subject.module if isinstance(subject, Scope) else subject
-    parts = {"": vars(module), "edits.": vars(module.edits)}
-    if isinstance(subject, Scope):
-        parts["scope."] = vars(subject)
+    planned = [module.plan, module.plan.edits, module.summaries, module.names, module.environment]
+    parts = [*planned, subject] if isinstance(subject, Scope) else planned
     return {
-        f"{prefix}{name}": contents(value)
-        for prefix, names in parts.items()
-        for name, value in names.items()
+        f"{type(part).__name__}.{name}": contents(value)
+        for part in parts
+        for name, value in vars(part).items()
         if name not in CACHES
     }
 

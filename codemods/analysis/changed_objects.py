@@ -138,7 +138,7 @@ def _through_call(module: Module, function: ast.FunctionDef, call: ast.Call) -> 
 
 def _changed_by(callee: _Callee) -> set[tuple[str, bool]]:
     """The names, in the callee's words, of what it changes, and whether it only stores under an index."""
-    known = callee.home.changed_by
+    known = callee.home.summaries.changed_by
     if callee.function not in known:
         known[callee.function] = set()  # for a function that calls itself
         found = changes(callee.home, callee.around or callee.function, callee.function.body)
@@ -159,7 +159,7 @@ def _callees(module: Module, function: ast.FunctionDef, call: ast.Call) -> Itera
     if made is not None and "__init__" in made.methods:
         yield _Callee(made.home, made.methods["__init__"], has_receiver=True)
         return
-    found = module.functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
+    found = module.symbols.functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
     plain = (module, found) if found is not None else module.program.function(module, call.func)
     if plain is not None:
         yield _Callee(*plain)
@@ -171,7 +171,7 @@ def _callees(module: Module, function: ast.FunctionDef, call: ast.Call) -> Itera
 
 def _is_foreign(module: Module, name: str) -> bool:
     """Does a module import ``name`` from what is not rewritten with it?"""
-    return name in module.imports and name not in module.program.links.get(module.path, {})
+    return name in module.symbols.imports and name not in module.program.links.get(module.path, {})
 
 
 def _methods(module: Module, function: ast.FunctionDef, node: ast.Attribute) -> Iterator[_Callee]:
@@ -179,7 +179,9 @@ def _methods(module: Module, function: ast.FunctionDef, node: ast.Attribute) -> 
     if owner is not None:
         candidates = [(owner.home, owner.methods[node.attr])] if node.attr in owner.methods else []
     else:
-        every = [(home, s) for home in module.program.modules.values() for c in home.classes.values() for s in c.body]
+        every = [
+            (home, s) for home in module.program.modules.values() for c in home.symbols.classes.values() for s in c.body
+        ]
         candidates = [(h, s) for h, s in every if isinstance(s, ast.FunctionDef) and s.name == node.attr]
     for home, method in candidates:
         static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in method.decorator_list)

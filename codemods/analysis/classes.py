@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..expr.values import DType, Hbm, Python, Tile
 from ..syntax.names import dotted
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import indexed, of_kinds, walk
 from ..syntax.nodes import default_values, positional_parameters
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Class:
 
     @cached_property
     def base_names(self) -> tuple[str, ...]:
-        return tuple(self.home.decorator(base) or ast.unparse(base) for base in self.node.bases)
+        return tuple(self.home.symbols.decorator(base) or ast.unparse(base) for base in self.node.bases)
 
     @property
     def is_named_tuple(self) -> bool:
@@ -57,13 +57,13 @@ class Class:
 
     @cached_property
     def is_dataclass(self) -> bool:
-        return any(self.home.decorator(d) == "dataclasses.dataclass" for d in self.node.decorator_list)
+        return any(self.home.symbols.decorator(d) == "dataclasses.dataclass" for d in self.node.decorator_list)
 
     @cached_property
     def is_frozen(self) -> bool:
         """Do the fields of an object keep what its constructor gave them?"""
         for decorator in self.node.decorator_list:
-            if self.home.decorator(decorator) == "dataclasses.dataclass" and isinstance(decorator, ast.Call):
+            if self.home.symbols.decorator(decorator) == "dataclasses.dataclass" and isinstance(decorator, ast.Call):
                 given = {k.arg: k.value for k in decorator.keywords}
                 frozen = given.get("frozen")
                 if isinstance(frozen, ast.Constant) and frozen.value is True:
@@ -87,7 +87,7 @@ class Class:
             return ""
         [decorator, *others] = method.decorator_list
         name = decorator.id if isinstance(decorator, ast.Name) else ""
-        known = name in ("classmethod", "staticmethod", "property") and name not in self.home.rebound
+        known = name in ("classmethod", "staticmethod", "property") and name not in self.home.symbols.rebound
         return name if known and not others else None
 
 
@@ -103,7 +103,7 @@ def class_named(module: Module, node: ast.expr | None) -> Class | None:
             return class_named(module, ast.parse(node.value, mode="eval").body)
         except SyntaxError:
             return None
-    if isinstance(node, ast.Subscript) and (module.decorator(node.value) or "") == "typing.Optional":
+    if isinstance(node, ast.Subscript) and (module.symbols.decorator(node.value) or "") == "typing.Optional":
         return class_named(module, node.slice)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         sides = [s for s in (node.left, node.right) if not (isinstance(s, ast.Constant) and s.value is None)]
@@ -112,8 +112,8 @@ def class_named(module: Module, node: ast.expr | None) -> Class | None:
         return None
     path, name = module.program.origin(module, node)
     home = module.program.modules[path]
-    found = home.classes.get(name)
-    return Class(home, found) if found is not None and name not in home.rebound else None
+    found = home.symbols.classes.get(name)
+    return Class(home, found) if found is not None and name not in home.symbols.rebound else None
 
 
 def is_subclassed(cls: Class) -> bool:
@@ -149,7 +149,7 @@ def field_class(cls: Class, name: str) -> Class | None:
 
 def owner_class(module: Module, function: ast.FunctionDef) -> Class | None:
     """The class that a method stands in."""
-    holders = (n for n in module.classes.values() if function in n.body)
+    holders = (n for n in module.symbols.classes.values() if function in n.body)
     return next((Class(module, node) for node in holders), None)
 
 
@@ -158,10 +158,10 @@ def _class_of(module: Module, function: ast.FunctionDef, node: ast.expr, depth: 
         return None
     if isinstance(node, ast.Name):
         place = function, node.id
-        if place not in module.object_classes:
-            module.object_classes[place] = None  # for what asks again on the way
-            module.object_classes[place] = _of_name(module, function, node.id, _DEPTH)
-        found: Class | None = module.object_classes[place]
+        if place not in module.summaries.object_classes:
+            module.summaries.object_classes[place] = None  # for what asks again on the way
+            module.summaries.object_classes[place] = _of_name(module, function, node.id, _DEPTH)
+        found: Class | None = module.summaries.object_classes[place]
         return found
     if isinstance(node, ast.Attribute):
         owner = _class_of(module, function, node.value, depth - 1)
@@ -177,7 +177,7 @@ def _class_of(module: Module, function: ast.FunctionDef, node: ast.expr, depth: 
 
 def _of_name(module: Module, function: ast.FunctionDef, name: str, depth: int) -> Class | None:
     arguments = [n for n in of_kinds(function.args, ast.arg) if n.arg == name]
-    values = _assigned(module, function, name)
+    values = _assigned(function, name)
     if arguments:
         return None if values else _of_parameter(module, function, arguments[0], depth)
     if not values:
@@ -201,7 +201,7 @@ def _of_global(module: Module, name: str, depth: int) -> Class | None:
     path, origin = module.program.origin(module, ast.Name(name, ast.Load()))
     if path != module.path:
         return _of_global(module.program.modules[path], origin, depth - 1) if origin and depth else None
-    values = _assigned(module, module.source.tree, name)
+    values = _assigned(module.source.tree, name)
     made = values[0] if len(values) == 1 else None
     return _of_call(module, None, made, depth) if isinstance(made, ast.Call) else None
 
@@ -220,7 +220,7 @@ def _of_call(module: Module, function: ast.FunctionDef | None, node: ast.Call, d
         if owner is not None and method is not None and owner.kind(method) in ("", "classmethod", "staticmethod"):
             return _returned(owner.home, method, depth)
     chain = dotted(node.func)
-    own = module.functions.get(chain[0]) if chain is not None and not chain[1] else None
+    own = module.symbols.functions.get(chain[0]) if chain is not None and not chain[1] else None
     found = (module, own) if own is not None else module.program.function(module, node.func)
     return _returned(*found, depth) if found is not None else None
 
@@ -229,9 +229,7 @@ def _own_class(module: Module, function: ast.FunctionDef, node: ast.expr) -> Cla
     """The class that ``cls`` of a class method is."""
     owner = owner_class(module, function)
     first = positional_parameters(function)[:1]
-    named = (
-        isinstance(node, ast.Name) and [node.id] == [a.arg for a in first] and not _assigned(module, function, node.id)
-    )
+    named = isinstance(node, ast.Name) and [node.id] == [a.arg for a in first] and not _assigned(function, node.id)
     return owner if owner is not None and named and owner.kind(function) == "classmethod" else None
 
 
@@ -245,13 +243,12 @@ def _returned(module: Module, function: ast.FunctionDef, depth: int) -> Class | 
     return found[0] if found and all(f is not None and f == found[0] for f in found) else None
 
 
-def _assigned(module: Module, root: ast.FunctionDef | ast.Module, name: str) -> list[ast.expr | None]:
+def _assigned(root: ast.FunctionDef | ast.Module, name: str) -> list[ast.expr | None]:
     """What a function or module binds a name to, ``None`` for anything but a plain assignment."""
-    if root not in module.bindings:
-        module.bindings[root] = _bindings(root)
-    return module.bindings[root].get(name, [])
+    return _bindings(root).get(name, [])
 
 
+@indexed
 def _bindings(root: ast.FunctionDef | ast.Module) -> dict[str, list[ast.expr | None]]:
     values: dict[str, list[ast.expr | None]] = {}
     stores: Counter[str] = Counter()

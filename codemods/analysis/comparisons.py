@@ -73,7 +73,7 @@ def _is_field(scope: Scope, name: str) -> bool:
     """Is ``name`` a float wherever a class of the module has a field of that name?"""
     fields = [
         statement
-        for node in scope.module.classes.values()
+        for node in scope.module.symbols.classes.values()
         for statement in node.body
         if isinstance(statement, ast.AnnAssign)
         and isinstance(statement.target, ast.Name)

@@ -86,7 +86,7 @@ class _Reader:
 
     def _written(self, statement: ast.stmt) -> ast.stmt:
         """The statement as it is written for Beta 2, where that is one statement too."""
-        new = self.scope.module.edits.replaced.get(statement)
+        new = self.scope.module.plan.edits.replaced.get(statement)
         body = ast.parse(new[0].text).body if new is not None and len(new) == 1 and not new[0].guard else []
         return body[0] if len(body) == 1 else statement
 

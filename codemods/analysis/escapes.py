@@ -109,7 +109,7 @@ def _is_taken(module: Module, function: ast.FunctionDef, cls: Class, call: ast.C
 def _callee(module: Module, function: ast.FunctionDef, node: ast.expr) -> tuple[Module, ast.FunctionDef, int] | None:
     """The function that is called, and how many parameters it has before the arguments."""
     chain = dotted(node)
-    own = module.functions.get(chain[0]) if chain is not None and not chain[1] else None
+    own = module.symbols.functions.get(chain[0]) if chain is not None and not chain[1] else None
     if own is not None:
         return module, own, 0
     other = module.program.function(module, node)

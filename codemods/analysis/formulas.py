@@ -68,11 +68,11 @@ class _Calls(ast.NodeTransformer):
 
     def _is_ceiling(self, node: ast.expr, root: str) -> bool:
         """Is this a ceiling of the module's own text, or one that the rewrite spells with an import of its own?"""
-        own = self.module.host_name(node) in _CEILINGS and root not in self.module.classes
-        return own or ast.unparse(node) == f"{self.module.needed_imports.get('math')}.ceil"
+        own = self.module.symbols.host_name(node) in _CEILINGS and root not in self.module.symbols.classes
+        return own or ast.unparse(node) == f"{self.module.names.needed_imports.get('math')}.ceil"
 
     def _is_int(self, node: ast.expr) -> bool:
-        own = self.module.rebound | self.module.imports.keys() | self.module.classes.keys()
+        own = self.module.symbols.rebound | self.module.symbols.imports.keys() | self.module.symbols.classes.keys()
         return isinstance(node, ast.Name) and node.id == "int" and "int" not in own
 
     def _formula(self, node: ast.Call) -> ast.expr | None:
@@ -93,9 +93,9 @@ class _Calls(ast.NodeTransformer):
 
     def _function(self, node: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
         """The function of a module that a name means, which nothing else in its file is called."""
-        own = self.module.functions.get(node.id) if isinstance(node, ast.Name) else None
+        own = self.module.symbols.functions.get(node.id) if isinstance(node, ast.Name) else None
         found = (self.module, own) if own is not None else self.module.program.function(self.module, node)
-        return found if found is not None and found[1].name not in found[0].bound_again else None
+        return found if found is not None and found[1].name not in found[0].symbols.bound_again else None
 
 
 def _is_arithmetic(node: ast.expr, names: Collection[str]) -> bool:

@@ -56,7 +56,7 @@ def dictionaries(program: Program, walked: set[ast.FunctionDef]) -> dict[ast.Fun
 
 def _functions(program: Program) -> Iterator[Dictionary]:
     for module in program.modules.values():
-        for node in module.functions.values():
+        for node in module.symbols.functions.values():
             if node.args.kwarg is not None and node.args.vararg is None:
                 try:
                     yield _read(module, node, node.args.kwarg.arg)
@@ -120,7 +120,7 @@ def _named(node: ast.FunctionDef) -> dict[str, str]:
 
 
 def callee_of(program: Program, module: Module, call: ast.Call) -> ast.FunctionDef | None:
-    own = module.functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
+    own = module.symbols.functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
     other = program.function(module, call.func) if own is None else None
     return own or (other[1] if other is not None else None)
 

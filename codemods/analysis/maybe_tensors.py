@@ -64,7 +64,7 @@ def may_be_no_number(scope: Scope, node: ast.expr, seen: frozenset[str] = frozen
             return may_be_no_number(scope, node.value, seen)
         case ast.IfExp():
             return may_be_no_number(scope, node.body, seen) or may_be_no_number(scope, node.orelse, seen)
-        case ast.Call(func=ast.Name(id=name)) if name in _TELLS and name not in scope.module.functions:
+        case ast.Call(func=ast.Name(id=name)) if name in _TELLS and name not in scope.module.symbols.functions:
             return False
         case ast.Call(func=function) if scope.qualified(function) == "nl.ds" or ast.unparse(function) == "slice":
             return True

@@ -31,7 +31,7 @@ def described_anew(scope: Scope, name: str, value: Hbm | Tile, bound: str) -> Va
     if value.declaration is not None and name != bound and scope.module.options.blocks == "auto":
         declared = value.declaration.node
         assert isinstance(declared, ast.expr)
-        scope.module.blocked[scope.module.position(declared)] = f"'{bound}', which tells its sizes, is bound again"
+        scope.module.plan.blocked[scope.module.position(declared)] = f"'{bound}', which tells its sizes, is bound again"
     return described(name, value)
 
 

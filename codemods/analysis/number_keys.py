@@ -36,7 +36,9 @@ def _has_numbers(scope: Scope, value: ast.Dict | ast.DictComp) -> bool:
     counted, target = generator.iter, generator.target
     if isinstance(counted, ast.Call):
         python = isinstance(counted.func, ast.Name) and counted.func.id == "range"
-        whole = scope.qualified(counted.func) == "nl.static_range" or (python and "range" not in scope.module.rebound)
+        whole = scope.qualified(counted.func) == "nl.static_range" or (
+            python and "range" not in scope.module.symbols.rebound
+        )
     else:
         whole = isinstance(counted, ast.List | ast.Tuple) and all(map(_is_whole, counted.elts))
     return whole and isinstance(target, ast.Name) and target.id == value.key.id

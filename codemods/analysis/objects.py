@@ -98,7 +98,7 @@ def _is_object(scope: Scope, node: ast.Attribute) -> bool:
     if node.attr in _OF_TENSORS or scope.qualified(node) is not None:
         return False
     assert isinstance(node.value, ast.Name)
-    return node.value.id not in scope.module.imports
+    return node.value.id not in scope.module.symbols.imports
 
 
 def _root(node: ast.expr) -> ast.Name | None:
@@ -114,7 +114,7 @@ def _changes(scope: Scope, root: str, *, elements: bool) -> bool:
     later = [n for n in changing if getattr(n, "lineno", 0) >= first.lineno]
     linked = _linked(scope, root)
     if root not in scope.assigned:  # a global name: any function may write to it
-        functions = scope.module.functions.values()
+        functions = scope.module.symbols.functions.values()
         places = (n for f in functions for n in of_kinds(f, ast.Attribute, ast.Subscript))
         if any(_writes(scope, n, {root}, True) or _stores_to(n, root) for n in places):
             return True
@@ -184,11 +184,11 @@ def _is_quiet(scope: Scope, call: ast.Call, elements: bool, seen: tuple[ast.Func
         if function is None:
             return call.func.attr in _QUIET_METHODS
     elif isinstance(call.func, ast.Name):
-        function = scope.module.functions.get(call.func.id)
+        function = scope.module.symbols.functions.get(call.func.id)
         if function is None:
             known = getattr(builtins, call.func.id, None)
             raised = isinstance(known, type) and issubclass(known, BaseException)
-            return (raised or call.func.id in _QUIET_BUILTINS) and call.func.id not in scope.module.globals
+            return (raised or call.func.id in _QUIET_BUILTINS) and call.func.id not in scope.module.symbols.globals
     if function is None or function in seen:
         return function is not None
     return all(
@@ -199,7 +199,7 @@ def _is_quiet(scope: Scope, call: ast.Call, elements: bool, seen: tuple[ast.Func
 
 def _method(scope: Scope, node: ast.Attribute) -> ast.FunctionDef | None:
     """The method that ``name.method`` means, where the source tells that ``name`` is of a class of this module."""
-    classes = scope.module.classes.values()
+    classes = scope.module.symbols.classes.values()
     if not classes or not isinstance(node.value, ast.Name) or scope.assigned[node.value.id] != 1:
         return None
     names = {n.id for n in _told_classes(scope, node.value.id) if isinstance(n, ast.Name)}

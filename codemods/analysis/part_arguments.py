@@ -77,7 +77,7 @@ def _point(parameter: str, d: int, text: str, texts: dict[str, str]) -> str:
 
 def further_parameters(module: Module, function: ast.FunctionDef, parameters: dict[str, Value]) -> list[str]:
     """The parameters that a rewritten function needs for the parts that it got, in the order of its own."""
-    read, bound = names_used(module.edits, [function])
+    read, bound = names_used(module.plan.edits, [function])
     needed: list[str] = []
     for name, value in parameters.items():
         origin = getattr(value, "origin", None)

@@ -120,7 +120,7 @@ def _joined(names: Mapping[str, str], value: Tile, shape: Operand) -> Operand:
 
 def write_joints(scope: Scope) -> None:
     """Write the names that the function reads in the end behind the branches."""
-    edits = scope.module.edits
+    edits = scope.module.plan.edits
     for joint in reversed(scope.joints):
         read, _ = names_used(edits, [scope.function])
         body, other = _branches(scope, joint.statement)

@@ -94,7 +94,7 @@ def _counts_tiles(scope: Scope, passes: ast.expr, total: str, tile: str) -> bool
 def _smallest_of(scope: Scope, text: str) -> list[str]:
     """The numbers of which ``text`` is the smallest: ``min(n, 128)``."""
     match algebra.parse(text):
-        case ast.Call(ast.Name("min"), [_, _, *_] as numbers, []) if "min" not in scope.module.rebound:
+        case ast.Call(ast.Name("min"), [_, _, *_] as numbers, []) if "min" not in scope.module.symbols.rebound:
             return [ast.unparse(number) for number in numbers]
         case _:
             return []

@@ -138,25 +138,25 @@ class Scope:
             return ".".join((value.name, *attributes))
         if value is not None:
             return None
-        bound = self.module.imports.get(name)
+        bound = self.module.symbols.imports.get(name)
         return canonical(".".join((bound.path, *attributes))) if bound else None
 
     def fresh(self, name: str) -> str:
         """A new local name: ``name``, with a number where this function (or the module) has used it."""
         chosen = self.unused(name)
-        self.draft.add(self.module.local[self.outermost], chosen)
-        self.draft.add(self.module.taken, chosen)
+        self.draft.add(self.module.names.local[self.outermost], chosen)
+        self.draft.add(self.module.names.taken, chosen)
         return chosen
 
     def unused(self, name: str) -> str:
         """``name``, or the next one with a number that this function (or the module) has not used."""
-        return numbered(name, self.module.local[self.outermost] | self.module.module_level)
+        return numbered(name, self.module.names.local[self.outermost] | self.module.names.module_level)
 
     def apply(self, code: str, node: ast.AST) -> None:
         """Record that a rule is applied; raise :class:`Refuse` when the user deselected it."""
         if not self.module.options.enabled(code):
             raise Refuse(node, code, f"the rule {code} is not selected", f"select it with --select {code}")
-        self.draft.put(self.module.applied, code, self.module.applied[code] + 1)
+        self.draft.put(self.module.plan.applied, code, self.module.plan.applied[code] + 1)
 
     def emit(self, text: str) -> None:
         alone = len(self.guards) == 1
@@ -183,7 +183,7 @@ class Scope:
     def assume(self, condition: str, why: str) -> None:
         """Beta 2 itself refuses what the statement at hand is not rewritten for: nothing need be asserted, but said."""
         if self.current is not None:
-            assumed = self.module.assumed
+            assumed = self.module.plan.assumed
             self.draft.put(assumed, self.current, {**assumed.get(self.current, {}), condition: why})
 
     def canonical(self, text: str) -> str:

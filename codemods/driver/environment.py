@@ -35,16 +35,18 @@ def bind_globals(module: Module) -> None:
         target = statement.targets[0]
         if target in stand_ins(module.source.tree):
             continue
-        module.definitions |= {n: text for n, text in _numbers(module, target, statement.value) if counts[n] == 1}
+        module.environment.definitions |= {
+            n: text for n, text in _numbers(module, target, statement.value) if counts[n] == 1
+        }
         if isinstance(target, ast.Name):
             value = _global_value(scope, statement.value)
             if target.id in changing:
                 value = Python() if isinstance(value, Python) else Value()
-            module.environment[target.id] = value
+            module.environment.values[target.id] = value
             if _is_dtype(scope.qualified(statement.value) or "") and counts[target.id] == 1:
-                module.environment[target.id] = _global_dtype(module, scope, target.id, statement.value)
-            if isinstance(module.environment[target.id], Api):
-                module.global_aliases[target.id] = statement
+                module.environment.values[target.id] = _global_dtype(module, scope, target.id, statement.value)
+            if isinstance(module.environment.values[target.id], Api):
+                module.environment.aliases[target.id] = statement
 
 
 _ARITHMETIC = ast.BinOp | ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Name | ast.Constant | ast.Load
@@ -59,7 +61,7 @@ def _numbers(module: Module, target: ast.expr, value: ast.expr) -> Iterator[tupl
         return
     constants = (node.value for node in of_kinds(value, ast.Constant))
     if all(type(constant) is int for constant in constants):
-        number = algebra.constant(module.source.segment(value), module.definitions)
+        number = algebra.constant(module.source.segment(value), module.environment.definitions)
         if number is not None:
             yield target.id, str(number)
 
@@ -88,19 +90,19 @@ def _global_dtype(module: Module, scope: Scope, name: str, value: ast.expr) -> D
     """A data type that the module names: rewritten where it stands, or in the kernels where host code needs it too."""
     qualified = scope.qualified(value) or ""
     text = f"{scope.nl}.{dtype_name(qualified) or qualified.partition('.')[2]}"
-    module.dtypes[name] = text
+    module.environment.dtypes[name] = text
     if not qualified.startswith("np."):
         return DType(name)
     if _read_by_host(module, name) or not module.options.enabled(codes.DATA_TYPES):
         return DType(text)
-    module.edits.expressions[value] = text
-    module.applied[codes.DATA_TYPES] += 1
+    module.plan.edits.expressions[value] = text
+    module.plan.applied[codes.DATA_TYPES] += 1
     return DType(name)
 
 
 def _read_by_host(module: Module, name: str) -> bool:
     """Is a global name read outside of the functions that are rewritten?"""
-    rewritten = [f for f in module.functions.values() if f in module.program.kernel_code]
+    rewritten = [f for f in module.symbols.functions.values() if f in module.program.kernel_code]
     inside = {id(n) for f in rewritten for n in walk(f)}
     return any(
         isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside

@@ -35,8 +35,8 @@ def walk_function(
     module: Module, node: ast.FunctionDef, parameters: dict[str, Value], *, caller: Scope | None = None
 ) -> Analysis:
     """Rewrite one function. ``parameters`` are the kinds of its parameters where a caller tells them."""
-    if node in module.analyzed:
-        return module.analyzed[node]
+    if node in module.summaries.analyzed:
+        return module.summaries.analyzed[node]
     around, module.program.draft = module.program.draft, Draft()
     try:
         return _walk_function(module, node, parameters, caller)
@@ -47,18 +47,18 @@ def walk_function(
 def _walk_function(
     module: Module, node: ast.FunctionDef, parameters: dict[str, Value], caller: Scope | None
 ) -> Analysis:
-    module.analyzed[node] = Analysis(parameters, Value())
-    outer = caller if node in module.lifted else None
-    decorated = outer.decorated if outer is not None else module.is_kernel(node)
+    module.summaries.analyzed[node] = Analysis(parameters, Value())
+    outer = caller if node in module.summaries.lifted else None
+    decorated = outer.decorated if outer is not None else module.symbols.is_kernel(node)
     on_device = decorated or (caller is not None and caller.on_device) or moves_tensors(module, node)
     scope = Scope(module, node, decorated, on_device, outer=outer)
     scope.assigned = assignment_counts(node)
-    module.local.setdefault(scope.outermost, set(written_names(scope.outermost)))
+    module.names.local.setdefault(scope.outermost, set(written_names(scope.outermost)))
     if outer is not None:
         _see_enclosing(scope, outer)
     else:
-        scope.env, scope.definitions = dict(module.environment), dict(module.definitions)
-        scope.dtypes = dict(module.dtypes)
+        scope.env, scope.definitions = dict(module.environment.values), dict(module.environment.definitions)
+        scope.dtypes = dict(module.environment.dtypes)
     scope.direct = direct_allocation(scope, node) or (outer is not None and outer.direct)
     for name in scope.assigned:
         scope.definitions.pop(name, None)
@@ -66,25 +66,25 @@ def _walk_function(
         if name in scope.env:
             del scope.env[name]
     _check_builtins(scope)
-    before = module.edits.size()
+    before = module.plan.edits.size()
     vector_sizes.begin(scope)
     kernel_parameters(scope, parameters)
     scope.flags = telling_flags(module, node, parameters)
     _check_signature(module, node)
     walk_block(scope, node.body)
     _lift_unused(scope)
-    module.needless.update(scope.dropped)
+    module.plan.needless.update(scope.dropped)
     _restore_dropped(scope)
     drop_zeros(scope)
     sbuf_manager.place(scope)
     write_joints(scope)
-    if module.edits.size() != before:
+    if module.plan.edits.size() != before:
         module.touch(scope.outermost)
     further = further_parameters(module, node, parameters) if outer is None else []
     if further:
-        module.handed[node] = module.edits.parameters[node] = further
+        module.summaries.handed[node] = module.plan.edits.parameters[node] = further
     analysis = Analysis(parameters, scope.returned, groups_of_others(scope))
-    module.analyzed[node] = analysis
+    module.summaries.analyzed[node] = analysis
     return analysis
 
 
@@ -109,7 +109,7 @@ def moves_tensors(module: Module, node: ast.AST) -> bool:
     for child in children(node):
         if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.Lambda):
             continue
-        name = module.host_name(child.func) if isinstance(child, ast.Call) else ""
+        name = module.symbols.host_name(child.func) if isinstance(child, ast.Call) else ""
         if is_moving(name) or moves_tensors(module, child):
             return True
     return False
@@ -122,14 +122,16 @@ def _check_builtins(scope: Scope) -> None:
     """The rewrite writes calls of these: a function where they mean something else is left alone."""
     module = scope.module
     for name in _WRITTEN_BUILTINS:
-        if name in scope.assigned or name in module.globals | set(module.functions) | set(module.imports):
+        if name in scope.assigned or name in module.symbols.globals | set(module.symbols.functions) | set(
+            module.symbols.imports
+        ):
             raise Refuse(scope.function, LANGUAGE, f"'{name}' is not Python's own here", "give it another name")
 
 
 def _check_signature(module: Module, node: ast.FunctionDef) -> None:
     if is_expanded(node):
-        module.applied[LANGUAGE] += 1
-        module.edits.signatures.add(node)
+        module.plan.applied[LANGUAGE] += 1
+        module.plan.edits.signatures.add(node)
     for argument in (node.args.vararg, node.args.kwarg):
         if argument is not None:
             module.report(Refuse(argument, LANGUAGE, "variable arguments of a function", "write the parameters out"))
@@ -155,11 +157,11 @@ def _restore_dropped(scope: Scope) -> None:
     for statement, names in scope.dropped.items():
         used = sorted(names & read)
         if used:
-            replaced = scope.module.edits.replaced
+            replaced = scope.module.plan.edits.replaced
             replaced[statement] = [*replaced[statement], New(scope.source.segment(statement))]
             if len(replaced[statement]) == 1:
                 del replaced[statement]
-            scope.module.kept.add(statement)
+            scope.module.plan.kept.add(statement)
             scope.module.report(
                 Refuse(
                     statement,
@@ -176,7 +178,7 @@ def _names_read(node: ast.AST) -> set[str]:
 
 def _lift_unused(scope: Scope) -> None:
     for function in scope.nested:
-        if function.node not in scope.module.lifted:
+        if function.node not in scope.module.summaries.lifted:
             refusal = scope.draft.attempt(_lift, scope, function)
             if refusal is not None:
                 scope.module.report(refusal)

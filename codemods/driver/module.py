@@ -17,12 +17,14 @@ from ..expr.moves import moved
 from ..lower.assumptions import best_observed, with_assumptions
 from ..model import Options, Outcome
 from ..plan import dead_names, early_assertions, support_imports
+from ..plan.grids.rewriting import Relaunched
 from ..plan.keyword_arguments import expand
 from ..plan.variable_arguments import name_arguments
 from ..project.beta1_aliases import MODULES
 from ..project.links import imported
+from ..project.module_plan import Position, Premises, Resized
 from ..project.namespaces import Namespaces, namespaces
-from ..project.program import Module, Position, Program, Resized
+from ..project.program import Module, Program, program_of
 from ..project.vendor_kernels import CODE as IMPORTS
 from ..project.vendor_kernels import Homes, Renamed, renamed
 from ..project.vendor_kernels import homes as homes_of
@@ -43,7 +45,7 @@ from ..syntax.nodes import lines_of
 from ..syntax.source import Source
 from .backlog import backlog
 from .earlier_rules import texts_of
-from .rounds import Given, Variants, planned
+from .rounds import Variants, planned
 
 
 def rewrite(source: str, options: Options | None = None, filename: str = "<string>") -> Outcome:
@@ -90,7 +92,9 @@ def _rewritten(sources: Mapping[str, str], options: Options, homes: Mapping[str,
         found = namespaces(new.tree, path, given)
         if found.is_both:
             imports[path] = Renamed(source.text)
-            outcomes[path] = _of_both(Module(source, options, path, {}), namespaces(source.tree, path, given))
+            outcomes[path] = _of_both(
+                program_of({path: source}, options).modules[path], namespaces(source.tree, path, given)
+            )
         elif found.beta2:  # what is Beta 2 already is no part of what is rewritten
             outcomes[path] = Outcome(new.text, tuple(backlog(source.text, source.tree, options.target)))
         elif imports[path].count or any(item.is_nki for item in names_imported(new.tree)):
@@ -146,7 +150,7 @@ def _rewritten_together(
     changed = changed | {path for path, source in read.items() if source.text != originals[path]}
     if options.enabled(LANGUAGE) and any(map(_has_open_arguments, read.values())):
         read = {path: Source(source.text, path, changes=True) for path, source in read.items()}
-        program = Program({path: Module(source, options, path, {}) for path, source in read.items()})
+        program = program_of(read, options)
         walked = _walked(program)
         name_arguments(program, walked)
         expand(program, walked)
@@ -155,9 +159,10 @@ def _rewritten_together(
     resized: frozenset[Resized] = frozenset()
     variants: Variants = {}
     while True:
-        modules, variants = planned(read, options, Given(grids, homes, to_list, resized), variants)
-        blocked = {place: reason for module in modules for place, reason in module.blocked.items()}
-        to_resize = {place for module in modules for place in module.to_resize} - resized
+        premises = {path: _premises(grids[path], homes.get(path, {}), to_list, resized) for path in read}
+        modules, variants = planned(read, options, premises, variants)
+        blocked = {place: reason for module in modules for place, reason in module.plan.blocked.items()}
+        to_resize = {place for module in modules for place in module.plan.to_resize} - resized
         if not blocked and not to_resize:
             for module in modules:
                 grid = grids[module.path]
@@ -165,6 +170,18 @@ def _rewritten_together(
                 outcomes[module.path] = texts.joined(module.path, outcome)
             return outcomes | _left_together(modules, outcomes, originals)
         to_list, resized = {**to_list, **blocked}, resized | to_resize
+
+
+def _premises(grid: Relaunched, homes: Homes, to_list: Mapping[Position, str], resized: frozenset[Resized]) -> Premises:
+    """What all rounds over some modules know of one of them."""
+    return Premises(
+        to_list=to_list,
+        resized=resized,
+        homes=homes,
+        reviewed=grid.reviewed,
+        covered=grid.covered,
+        counts=grid.counts,
+    )
 
 
 def _has_open_arguments(source: Source) -> bool:
@@ -198,29 +215,29 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
     dead_names.drop(module)
     namespace.rewrite(module)
     support_imports.add(module)
-    touched = set(module.touched)
-    if (changed or module.edits or module.support) and not (module.options.select or module.options.ignore):
-        module.said += said
+    touched = set(module.plan.touched)
+    if (changed or module.plan.edits or module.names.support) and not (module.options.select or module.options.ignore):
+        module.plan.said += said
         plan_marks(module)
     text, output, origins = applied(module)
     if not changed and without_marks(text) == without_marks(module.source.text):  # marks alone are no change
-        text, output, origins, module.touched = module.source.text, module.source.tree, {}, touched
-    module.forget_concrete()
+        text, output, origins, module.plan.touched = module.source.text, module.source.tree, {}, touched
+    module.concrete.forget()
     if name_bindings.report(module, output, origins):
-        return Outcome(module.source.text, tuple(sorted(module.findings)))
-    moves = moved(module.planned, text, module.copies)
-    findings, decisions = tuple(sorted(module.findings)), tuple(sorted(module.decisions))
-    removed_comments = tuple(module.removed_comments)
-    assumptions = frozenset(module.assumptions)
-    left = frozenset(line for f in module.left for line in lines_of(f))
+        return Outcome(module.source.text, tuple(sorted(module.plan.findings)))
+    moves = moved(module.plan.tensors, text, module.summaries.copies)
+    findings, decisions = tuple(sorted(module.plan.findings)), tuple(sorted(module.plan.decisions))
+    removed_comments = tuple(module.plan.removed_comments)
+    assumptions = frozenset(module.plan.assumptions)
+    left = frozenset(line for f in module.plan.left for line in lines_of(f))
     asserted = output_assertions(module, original, text)
     return Outcome(
         text,
         findings,
-        module.applied,
-        frozenset(module.touched),
+        module.plan.applied,
+        frozenset(module.plan.touched),
         moves,
-        module.inexact,
+        module.plan.inexact,
         decisions,
         removed_comments,
         assumptions,
@@ -243,16 +260,16 @@ def _of_both(module: Module, found: Namespaces) -> Outcome:
         message = f"this module serves both namespaces ({places}), and is left alone: its kernels may be of either"
         help = "keep the imports and branches of Beta 1 alone and migrate that, or keep those of Beta 2"
     if WORD in module.source.text:  # imports of modules that both have are under the findings of their uses
-        kept = [item for item in module.import_list if item.is_nki and not item.is_compiler]
+        kept = [item for item in module.symbols.import_list if item.is_nki and not item.is_compiler]
         places_left: list[ast.AST] = [item.statement for item in kept if canonical(item.path) not in MODULES]
     else:
         places_left = [old]
     for place in places_left:
         module.report(Refuse(place, IMPORTS, message, help))
-    findings = {*module.findings, *backlog(module.source.text, module.source.tree, module.options.target)}
+    findings = {*module.plan.findings, *backlog(module.source.text, module.source.tree, module.options.target)}
     return Outcome(module.source.text, tuple(sorted(findings)))
 
 
 def _walked(program: Program) -> set[ast.FunctionDef]:
     """The functions of the modules that are rewritten: kernel code."""
-    return {f for m in program.modules.values() for f in m.functions.values() if f in program.kernel_code}
+    return {f for m in program.modules.values() for f in m.symbols.functions.values() if f in program.kernel_code}

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from ..expr.emission import Refuse
 from ..expr.values import Parameters
 from ..lower import inner_kernels
 from ..model import Options
-from ..plan.grids.rewriting import Relaunched
 from ..plan.same_text import copies_needed
 from ..plan.variants import copy_of, report_other_uses, served, variants_of
-from ..project.program import Module, Position, Program, Resized
-from ..project.vendor_kernels import Homes
+from ..project.module_plan import Premises
+from ..project.program import Module, Program, program_of
 from ..render.vector_calls import drop_followed
 from ..rules import decorators, kernel_classes, kernel_outputs
 from ..syntax.node_index import of_kinds, walk
@@ -23,47 +22,31 @@ from .environment import bind_globals
 from .evaluator import EVALUATOR
 from .functions import walk_function
 
-
-@dataclass(frozen=True)
-class Given:
-    """What all rounds over some modules know.
-
-    What became of their launch grids, the modules that have what each imports of ``neuronxcc``, the tensors that become
-    lists, and the index vectors whose sizes have names.
-    """
-
-    grids: Mapping[str, Relaunched]
-    homes: Mapping[str, Homes]
-    to_list: dict[Position, str]
-    resized: frozenset[Resized]
-
-
 Variants = dict[ast.FunctionDef, list[Parameters]]
 """What the calls of each function pass: one for each of its variants."""
 
 
 def planned(
-    sources: dict[str, Source], options: Options, given: Given, variants: Variants
+    sources: Mapping[str, Source], options: Options, premises: Mapping[str, Premises], variants: Variants
 ) -> tuple[list[Module], Variants]:
     """The modules with all edits of their functions planned, and what the calls of each function pass.
 
-    ``variants`` are what calls passed before ``given`` changed, if it did: most of it holds still, and each round
-    reads anew what calls pass.
+    ``premises`` are what all rounds know of each module. ``variants`` are what calls passed before these changed, if
+    they did: most of it holds still, and each round reads anew what calls pass.
     """
+    lost = kernel_outputs.lost_writes(program_of(sources, options))
+    premises = {path: replace(known, lost_writes=lost) for path, known in premises.items()}
     modules: dict[str, Module] = {}
-    lost: dict[ast.stmt, Refuse] | None = None
     for _ in range(_ROUNDS):
-        modules = {path: Module(source, options, path, variants, given.to_list) for path, source in sources.items()}
-        program = _program(modules, given)
-        lost = kernel_outputs.lost_writes(program) if lost is None else lost
-        _walk(program, lost)
-        before, variants = variants, {f: v for m in modules.values() for f, v in variants_of(m.calls).items()}
+        modules = _walked(sources, options, {p: replace(known, variants=variants) for p, known in premises.items()})
+        told = (variants_of(module.summaries.calls) for module in modules.values())
+        before, variants = variants, {function: kinds for found in told for function, kinds in found.items()}
         if _is_settled(modules, before, variants):
             break
     if any(len(kinds) > 1 for kinds in variants.values()):
         shared = copies_needed(modules.values())
-        modules = {p: Module(source, options, p, variants, given.to_list, shared) for p, source in sources.items()}
-        _walk(_program(modules, given), lost or {})
+        last = {p: replace(known, variants=variants, shared=shared) for p, known in premises.items()}
+        modules = _walked(sources, options, last)
     for module in modules.values():
         report_other_uses(module)
     return list(modules.values()), variants
@@ -76,17 +59,9 @@ def _is_settled(modules: Mapping[str, Module], before: Variants, variants: Varia
     """
     own = {f for module in modules.values() for f in of_kinds(module.source.tree, ast.FunctionDef)}
     known = [{f: told for f, told in found.items() if f in own} for found in (before, variants)]
-    return known[0] == known[1] or all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls)
-
-
-def _program(modules: dict[str, Module], given: Given) -> Program:
-    """The modules before a round, with what is known of them."""
-    program = Program(modules, EVALUATOR)
-    for path, module in modules.items():
-        module.program, module.resized, grid = program, given.resized, given.grids[path]
-        module.reviewed, module.covered, module.counts = grid.reviewed, grid.covered, grid.counts
-        module.homes = given.homes.get(path, {})
-    return program
+    return known[0] == known[1] or all(
+        _rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.summaries.calls
+    )
 
 
 _ROUNDS = 6
@@ -95,21 +70,21 @@ _ROUNDS = 6
 
 def _rewritten_for(module: Module, function: ast.FunctionDef) -> list[Parameters]:
     """What the variants of a function were taken to get in this round."""
-    nodes = [function, *module.copies.get(function, [])]
-    return [module.analyzed[node].parameters for node in nodes if node in module.analyzed]
+    nodes = [function, *module.summaries.copies.get(function, [])]
+    return [module.summaries.analyzed[node].parameters for node in nodes if node in module.summaries.analyzed]
 
 
-def _walk(program: Program, lost: dict[ast.stmt, Refuse]) -> None:
-    """One round: plan the edits of every function, kernels first, then (through their calls) helpers, then the rest.
-
-    ``lost`` are the statements that write to what a kernel got.
-    """
-    for module in program.modules.values():
+def _walked(sources: Mapping[str, Source], options: Options, premises: Mapping[str, Premises]) -> dict[str, Module]:
+    """One round: plan the edits of every function, kernels first, then (through their calls) helpers, then the rest."""
+    modules = {path: Module(source, options, path, premises[path]) for path, source in sources.items()}
+    program = Program(modules, EVALUATOR)
+    for module in modules.values():
         bind_globals(module)
-        module.lost_writes = lost
-    kernels = [(m, f) for m in program.modules.values() for f in m.functions.values() if m.is_kernel(f)]
+    kernels = [(m, f) for m in program.modules.values() for f in m.symbols.functions.values() if m.symbols.is_kernel(f)]
     kernels.sort(key=lambda pair: decorators.called_by_kernel(*pair))
-    others = [(m, f) for m in program.modules.values() for f in m.functions.values() if not m.is_kernel(f)]
+    others = [
+        (m, f) for m in program.modules.values() for f in m.symbols.functions.values() if not m.symbols.is_kernel(f)
+    ]
     entered = [
         (m, f) for m, f in others if program.kernel_code.is_entered(f) or (is_expanded(f) and f in program.kernel_code)
     ]
@@ -122,6 +97,7 @@ def _walk(program: Program, lost: dict[ast.stmt, Refuse]) -> None:
         _walk_one(module, method, parameters)
     _walk_named(program)
     drop_followed(program)
+    return modules
 
 
 def _walk_variants(module: Module, function: ast.FunctionDef) -> None:
@@ -131,16 +107,19 @@ def _walk_variants(module: Module, function: ast.FunctionDef) -> None:
         variant = copy_of(module, function, number)
         if number:
             decorators.rewrite(module, variant)
-        if variant not in module.analyzed:
+        if variant not in module.summaries.analyzed:
             _walk_one(module, variant, parameters)
 
 
 def _walk_named(program: Program) -> None:
     """Plan the edits of the kernel code that functions name, and no call has reached."""
-    pending = [(m, f) for m in program.modules.values() for f in m.analyzed]
+    pending = [(m, f) for m in program.modules.values() for f in m.summaries.analyzed]
     while pending:
         for module, function in _named(program, *pending.pop()):
-            if function in program.kernel_code and function not in {**module.analyzed, **module.flattened}:
+            if function in program.kernel_code and function not in {
+                **module.summaries.analyzed,
+                **module.summaries.flattened,
+            }:
                 _walk_one(module, function, {})
                 pending.append((module, function))
 
@@ -150,7 +129,7 @@ def _named(program: Program, module: Module, function: ast.FunctionDef) -> list[
     found = []
     for node in walk(function):
         if isinstance(node, ast.Name | ast.Attribute):
-            own = module.functions.get(node.id) if isinstance(node, ast.Name) else None
+            own = module.symbols.functions.get(node.id) if isinstance(node, ast.Name) else None
             other = program.function(module, node)
             found += [(module, own)] if own is not None else [other] if other is not None else []
     return found

@@ -79,7 +79,7 @@ def _walk_statement(scope: Scope, statement: ast.stmt) -> None:
     scope.current = statement
     if written(statement) == "":
         scope.apply(LANGUAGE, statement)
-        scope.module.edits.replaced[statement] = []
+        scope.module.plan.edits.replaced[statement] = []
         return
     refusal = scope.draft.attempt(_rewrite, scope, statement)
     if refusal is not None:
@@ -92,15 +92,15 @@ def _walk_statement(scope: Scope, statement: ast.stmt) -> None:
 
 def _rewrite(scope: Scope, statement: ast.stmt) -> None:
     """Raises :class:`Refuse` for a statement that cannot be rewritten."""
-    if statement in scope.module.lost_writes:
-        raise scope.module.lost_writes[statement]
+    if statement in scope.module.premises.lost_writes:
+        raise scope.module.premises.lost_writes[statement]
     if type(statement) in FORBIDDEN_STATEMENTS and not isinstance(statement, ast.With):
         what, help = FORBIDDEN_STATEMENTS[type(statement)]
         raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
     table = bind_keys(scope, statement)
     handler = _HANDLERS.get(type(statement))
     if expand(scope, statement):
-        scope.draft.put(scope.module.edits.replaced, statement, scope.out)
+        scope.draft.put(scope.module.plan.edits.replaced, statement, scope.out)
     elif handler is not None:
         handler(scope, statement)
     if table:
@@ -111,9 +111,9 @@ def _leave_alone(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
     """Report why a statement stays as it is; what it binds is what Beta 1 makes of it."""
     scope.module.report(refusal)
     scope.kept.append(statement)
-    scope.module.kept.add(statement)
+    scope.module.plan.kept.add(statement)
     if isinstance(statement, SIMPLE) and scope.source.is_changed(statement):
-        scope.module.edits.replaced[statement] = [New(scope.source.segment(statement))]
+        scope.module.plan.edits.replaced[statement] = [New(scope.source.segment(statement))]
     _list_instead(scope, statement, refusal)
     bound = Python() if _stays_python(scope, statement) else left_tile(scope, statement, refusal)
     scope.env |= dict.fromkeys(bound_by(statement), bound)
@@ -128,7 +128,7 @@ def _list_instead(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
         if isinstance(value, Tile) and value.style != "list" and value.declaration is not None:
             declared = value.declaration.node
             assert isinstance(declared, ast.expr)
-            scope.module.blocked[scope.module.position(declared)] = (
+            scope.module.plan.blocked[scope.module.position(declared)] = (
                 f"line {statement.lineno} is left alone ({refusal.message})"
             )
 
@@ -161,7 +161,7 @@ def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.
 
     def handler(scope: Scope, statement: ast.stmt) -> None:
         rewrite(scope, statement)
-        edits, text = scope.module.edits, scope.source.segment(statement)
+        edits, text = scope.module.plan.edits, scope.source.segment(statement)
         if not scope.out or scope.source.is_changed(statement) or not _says(scope.out[-1], statement, text):
             scope.draft.put(edits.replaced, statement, scope.out)
         elif scope.out[:-1]:
@@ -226,7 +226,7 @@ def _return(scope: Scope, statement: ast.stmt) -> None:
     scope.returned = value if scope.returned is None else merge(scope.returned, value)
     if traced:
         scope.apply(loop_state.CODE, statement)
-        scope.module.edits.after[scope.loops[0].statement] = [*scope.out, New(f"return {text}")]
+        scope.module.plan.edits.after[scope.loops[0].statement] = [*scope.out, New(f"return {text}")]
         scope.out = []
     else:
         scope.emit(f"return {text}")
@@ -249,12 +249,12 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     before = dict(scope.env)
     if traced:
         scope.traced_once.add(statement)
-        scope.module.traced_once.add(statement)
+        scope.module.plan.traced_once.add(statement)
         restore_state(scope, statement, targets)
         report_objects(scope, statement)
     else:
         forget_carried(scope, statement)
-    indexed = statement.target in scope.module.edits.expressions
+    indexed = statement.target in scope.module.plan.edits.expressions
     element = Value() if may_be_no_number(scope, statement.iter) else Python()
     variables: dict[str, Value] = dict.fromkeys(targets, dynamic_loops.INDEX if dynamic else element)
     variables |= tile_of(scope, statement.target, statement.iter)
@@ -311,7 +311,7 @@ def _write_iterable(scope: Scope, statement: ast.For) -> bool:
 
 def _header_text(scope: Scope, node: ast.expr, text: str) -> None:
     if text != scope.source.segment(node) or scope.source.is_changed(node):
-        scope.module.edits.expressions[node] = text
+        scope.module.plan.edits.expressions[node] = text
 
 
 def _test(scope: Scope, test: ast.expr) -> None:
@@ -391,7 +391,7 @@ def _one_side(scope: Scope, statement: ast.If, known: bool) -> None:
     name = ast.unparse(statement.test)
     if not known or statement.orelse:
         new = New(f'assert False, "written for {name} = {known}"')
-        scope.module.edits.dead[statement] = ("orelse" if known else "body", new)
+        scope.module.plan.edits.dead[statement] = ("orelse" if known else "body", new)
 
 
 def _raise(scope: Scope, statement: ast.stmt) -> None:

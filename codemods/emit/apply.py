@@ -43,9 +43,9 @@ from .parameters import bare, by_lines, further_parameter, without_stars, writte
 
 def applied(module: Module) -> tuple[str, ast.Module, Origins]:
     """The module's new text, its tree, and where its statements come from. No edit: the old text has no origins."""
-    if not module.edits and not module.support:
+    if not module.plan.edits and not module.names.support:
         return module.source.text, module.source.tree, {}
-    tree = module.concrete()
+    tree = module.concrete.module()
     rebuild = _Rebuild(module, tree)
     body = rebuild.block(module.source.tree.body, tree.body)
     text = tree.with_changes(body=body, **_no_dangling_header(tree, body)).code
@@ -61,7 +61,7 @@ class _Rebuild:
     """Builds the new statements of one module."""
 
     def __init__(self, module: Module, tree: cst.Module) -> None:
-        self.module, self.edits, self.config = module, module.edits, tree.config_for_parsing
+        self.module, self.edits, self.config = module, module.plan.edits, tree.config_for_parsing
         self.indent = tree.default_indent
         self.width = line_width(module.source.text)
         self.depth = 0
@@ -93,7 +93,7 @@ class _Rebuild:
             if said:
                 comments = [cst.EmptyLine(comment=cst.Comment(comment)) for comment in said]
                 new, left = _commented(new, left, comments)
-            vanished = not new and self.module.needless.issuperset(statements)
+            vanished = not new and self.module.plan.needless.issuperset(statements)
             orphans = left
             for statement in new:
                 append(result, statement, self.guards)
@@ -104,7 +104,7 @@ class _Rebuild:
     def _without_index_comment(self, lines: Lines) -> Lines:
         """Lines above index vectors that are gone: the comment on them goes, too."""
         left, gone = without_index_comment(lines)
-        self.module.removed_comments += [line.comment.value for line in gone if line.comment is not None]
+        self.module.plan.removed_comments += [line.comment.value for line in gone if line.comment is not None]
         return left
 
     def _line(self, statements: list[ast.stmt], node: Statement, orphans: Lines) -> tuple[list[Statement], Lines]:
@@ -171,15 +171,15 @@ class _Rebuild:
         """Does a comment go with statements that are gone: what tools read of them, or what they did?"""
         served = not is_note(comment.value) and all(self._is_needless(old) for old in statements)
         if served or is_directive(comment.value):
-            self.module.removed_comments.append(comment.value)
+            self.module.plan.removed_comments.append(comment.value)
         return served or is_directive(comment.value)
 
     def _is_needless(self, old: ast.stmt) -> bool:
         """Did a statement that is gone only serve what is gone?"""
-        return old in self.module.needless or isinstance(old, ast.Import | ast.ImportFrom)
+        return old in self.module.plan.needless or isinstance(old, ast.Import | ast.ImportFrom)
 
     def _is_lifted(self, statements: list[ast.stmt]) -> bool:
-        return any(old in self.module.lifted for old in statements)
+        return any(old in self.module.summaries.lifted for old in statements)
 
     def _has_comment(self, statements: list[ast.stmt]) -> bool:
         """Can the lines of some statements hold a comment? (A ``#`` in a string only costs time.)"""
@@ -397,11 +397,11 @@ class _Rebuild:
     def _lifted(self, old: ast.stmt) -> list[Statement]:
         """Nested functions that now stand in front of the module-level function ``old``."""
         result: list[Statement] = []
-        if old is self.anchor and not self.module.support_home:
-            for text in self.module.support.values():
+        if old is self.anchor and not self.module.names.support_home:
+            for text in self.module.names.support.values():
                 result += self._spaced(cst.parse_module(text, self.config).body)
         for nested in self.edits.lifted.get(old, []):
-            node = self.module.concrete_function(nested)
+            node = self.module.concrete.function(nested, self.module.summaries.copies)
             depth, self.depth = self.depth, 0
             kept = self._kept(nested, node)
             self.depth = depth
@@ -414,7 +414,7 @@ class _Rebuild:
         """The further variants of a function, behind it."""
         result: list[Statement] = []
         for copied in self.edits.copied.get(old, []):
-            kept = self._kept(copied, self.module.concrete_function(copied))
+            kept = self._kept(copied, self.module.concrete.function(copied, self.module.summaries.copies))
             result += [*self._lifted(copied), *self._spaced([kept.with_changes(leading_lines=[])])]
         return result
 

@@ -33,8 +33,8 @@ from ..syntax.nodes import blocks
 def plan(module: Module) -> None:
     """Plan the mark of each finding of a module."""
     places = _Places(module)
-    tops = {_first_of(function) for function in module.left}
-    for said in sorted(module.said, key=lambda said: said.finding, reverse=True):
+    tops = {_first_of(function) for function in module.plan.left}
+    for said in sorted(module.plan.said, key=lambda said: said.finding, reverse=True):
         if isinstance(said.node, ast.Import | ast.ImportFrom):
             continue
         place = places.of(said)
@@ -44,12 +44,12 @@ def plan(module: Module) -> None:
         if place.is_kernel_code and said.stops and not said.finding.follows:
             whole = WHOLE if place.statement in tops else ""
             stop = New(f"assert False, {json.dumps(text + whole, ensure_ascii=False)}", as_is=True)
-            before = module.edits.before.setdefault(place.statement, [])
+            before = module.plan.edits.before.setdefault(place.statement, [])
             if stop not in before:
                 before.insert(0, stop)
                 module.touch(place.statement)
         else:
-            comments = module.edits.comments.setdefault(place.statement, [])
+            comments = module.plan.edits.comments.setdefault(place.statement, [])
             if f"# {text}" not in comments:
                 comments.insert(0, f"# {text}")
 
@@ -67,9 +67,9 @@ class _Places:
 
     def __init__(self, module: Module) -> None:
         self._source = module.source
-        self._kernel_code = {*module.analyzed, *module.left}
+        self._kernel_code = {*module.summaries.analyzed, *module.plan.left}
         self._found: dict[ast.AST, _Place] = {}
-        copies = [copied for several in module.copies.values() for copied in several]
+        copies = [copied for several in module.summaries.copies.values() for copied in several]
         for statement in [*module.source.tree.body, *copies]:
             self._statement(statement, False)
 

@@ -27,7 +27,7 @@ def output_assertions(module: Module, original: str, text: str) -> tuple[Asserte
     is none of them.
     """
     written = [*_assertions(tree_of(text)), *_imported(module)]
-    if not written and not module.assumed:
+    if not written and not module.plan.assumed:
         return ()
     places = _Places(module)
     known = {ast.dump(node) for _, node in _assertions(tree_of(original))} | places.own
@@ -39,9 +39,9 @@ def output_assertions(module: Module, original: str, text: str) -> tuple[Asserte
             one = Asserted(line, places.function(line), ast.unparse(node.test), _reason(node))
             key = (one.function, one.text)
             found[key] = min(one, found.get(key, one))
-    for statement, conditions in module.assumed.items():
-        stays = any(node in module.staying for node in walk(statement))
-        for condition, why in conditions.items() if stays or statement in module.edits.replaced else ():
+    for statement, conditions in module.plan.assumed.items():
+        stays = any(node in module.plan.staying for node in walk(statement))
+        for condition, why in conditions.items() if stays or statement in module.plan.edits.replaced else ():
             one = Asserted(statement.lineno, places.function(statement.lineno), condition, why)
             key = (one.function, one.text)
             found[key] = min(one, found.get(key, one))
@@ -58,16 +58,16 @@ def _assertions(tree: ast.Module) -> Iterator[tuple[str, ast.Assert]]:
 
 def _imported(module: Module) -> Iterator[tuple[str, ast.Assert]]:
     """The assertions of the functions that the output imports, each with the name of its function."""
-    if module.support_home:
+    if module.names.support_home:
         for name, text in _support(module).items():
             yield from ((name, node) for _, node in _assertions(tree_of(text)))
 
 
 def _support(module: Module) -> dict[str, str]:
     """The functions that the output has or imports for what Beta 2 cannot ask, by name, and those that they call."""
-    if not module.support_home:
-        return module.support
-    names = {name: local for name, local in module.support_names.items() if local in module.support}
+    if not module.names.support_home:
+        return module.names.support
+    names = {name: local for name, local in module.names.support_names.items() if local in module.names.support}
     return {names.get(each.name, each.name): each.text(names=names) for each in closure(names)}
 
 
@@ -110,16 +110,18 @@ class _Places:
         return ""
 
     def _edits(self) -> Iterator[tuple[ast.stmt, New]]:
-        edits = self.module.edits
+        edits = self.module.plan.edits
         for planned in (edits.replaced, edits.before, edits.after, edits.prologue):
             for statement, news in planned.items():
                 yield from ((statement, new) for new in news)
 
     def _callers(self, name: str, seen: frozenset[str] = frozenset()) -> set[int]:
         """The first line of each definition of the source that a function of the output's own is called for."""
-        texts = {node.lineno: text for node, text in self.module.edits.expressions.items() if hasattr(node, "lineno")}
+        texts = {
+            node.lineno: text for node, text in self.module.plan.edits.expressions.items() if hasattr(node, "lineno")
+        }
         lines = [(statement.lineno, new.text) for statement, new in self._edits()] + list(texts.items())
-        is_known = name in self.module.support  # what only functions of the package's module call is no name here
+        is_known = name in self.module.names.support  # what only functions of the package's module call is no name here
         direct = {line for line, text in lines if is_known and f"{name}(" in text}
         first = {min(line for line in direct if self.function(line) == f) for f in {self.function(n) for n in direct}}
         others = [n for n, text in self.support.items() if n not in (name, *seen) and f"{name}(" in text]

@@ -107,7 +107,7 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
     if creation(scope, value) is not None:
         assert isinstance(value, ast.Call)
         if is_bound_again(scope, name, value, statement):
-            scope.module.needless.add(statement)
+            scope.module.plan.needless.add(statement)
             return
         _set(scope, name, declare(scope, name, value, statement))
         return

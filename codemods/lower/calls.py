@@ -67,7 +67,9 @@ def module_function(scope: Scope, node: ast.Call) -> Function | None:
     A kernel that host code launches is none: what it gets are the user's arrays.
     """
     found = _function(scope, node)
-    launched = found is not None and not scope.on_device and (found.home or scope.module).is_launchable(found.node)
+    launched = (
+        found is not None and not scope.on_device and (found.home or scope.module).symbols.is_launchable(found.node)
+    )
     return None if launched else found
 
 
@@ -78,7 +80,7 @@ def _function(scope: Scope, node: ast.Call) -> Function | None:
     value = scope.env.get(chain[0])
     if value is not None:
         return value if isinstance(value, Function) and not chain[1] else None
-    function = scope.module.functions.get(chain[0]) if not chain[1] else None
+    function = scope.module.symbols.functions.get(chain[0]) if not chain[1] else None
     if function is not None:
         return Function(function, chain[0])
     other = scope.module.program.function(scope.module, node.func)
@@ -107,7 +109,7 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
     home = function.home or scope.module
     variant = copy_of(home, function.node, number)
     analysis = scope.walk_function(variant, first, function.home)
-    for extra in home.handed.get(variant, []):
+    for extra in home.summaries.handed.get(variant, []):
         if extra not in parts:
             raise Refuse(node, HELPERS, f"'{function.name}' is called with another part of a tensor", "pass the tensor")
         texts.append(f"{extra}={parts[extra]}")
@@ -146,7 +148,7 @@ def _parts(scope: Scope, function: Function, given: list[_Argument], told: dict[
     for argument in given:
         access = access_of(argument.view) if argument.view is not None else None
         if access is not None and isinstance(argument.value, Hbm | Tile):
-            taken = (function.home or scope.module).taken
+            taken = (function.home or scope.module).names.taken
             told[argument.parameter], texts = handed_on(argument.parameter, argument.value, access, taken)
             further |= texts
     return further
@@ -168,12 +170,12 @@ def _variant(scope: Scope, node: ast.Call, function: Function, told: Parameters)
     Kinds that are written alike share a copy, which is written as the first of them.
     """
     module = function.home or scope.module
-    module.calls.setdefault(function.node, []).append(told)
-    nodes = [function.node, *module.copies.get(function.node, [])]
-    walked = [module.analyzed[n].parameters for n in nodes if n in module.analyzed]
-    variants = module.variants.get(function.node) or walked or [told]
+    module.summaries.calls.setdefault(function.node, []).append(told)
+    nodes = [function.node, *module.summaries.copies.get(function.node, [])]
+    walked = [module.summaries.analyzed[n].parameters for n in nodes if n in module.summaries.analyzed]
+    variants = module.premises.variants.get(function.node) or walked or [told]
     kind = variant_for(function.node, variants, told)
-    shared = module.shared.get(function.node)
+    shared = module.premises.shared.get(function.node)
     number = shared[kind] if shared is not None and kind is not None else kind
     nested = isinstance(scope.env.get(function.name), Function)
     too_many = number is None or (shared is not None and number >= MOST)
@@ -192,7 +194,7 @@ def _variant(scope: Scope, node: ast.Call, function: Function, told: Parameters)
 def _variant_name(scope: Scope, node: ast.Call, function: Function, number: int) -> str:
     """How the caller names a copy of a function; one of another module is imported like the function."""
     home = function.home or scope.module
-    name = home.edits.renamed[copy_of(home, function.node, number)]
+    name = home.plan.edits.renamed[copy_of(home, function.node, number)]
     if function.home is None:
         return name
     before, dot, _ = function.name.rpartition(".")
@@ -202,7 +204,7 @@ def _variant_name(scope: Scope, node: ast.Call, function: Function, number: int)
     if not isinstance(statement, ast.ImportFrom) or statement not in scope.source.tree.body:
         what = f"'{function.name}' is called with several kinds of tensors, and imported in a function"
         raise Refuse(node, HELPERS, what, "import it at the top of the module")
-    names = scope.module.needed_names.setdefault(statement, {})
+    names = scope.module.names.needed_names.setdefault(statement, {})
     if name not in names:
         names[name] = scope.module.fresh(name)
     return names[name]
@@ -386,7 +388,7 @@ def list_both(scope: Scope, a: Value | None, b: Value | None) -> None:
         if value.style != "list" and value.declaration is not None and scope.module.options.blocks == "auto":
             declared = value.declaration.node
             assert isinstance(declared, ast.expr)
-            scope.module.blocked[scope.module.position(declared)] = (
+            scope.module.plan.blocked[scope.module.position(declared)] = (
                 "its name, or a result, is another tensor in a branch"
             )
 

@@ -130,7 +130,12 @@ def _builtin(scope: Scope, node: ast.expr) -> str:
 def _own(scope: Scope, node: ast.expr) -> str:
     """The name of a function of Python's own; empty for anything else."""
     name = node.id if isinstance(node, ast.Name) else ""
-    known = scope.module.globals | set(scope.module.functions) | set(scope.module.imports) | set(scope.assigned)
+    known = (
+        scope.module.symbols.globals
+        | set(scope.module.symbols.functions)
+        | set(scope.module.symbols.imports)
+        | set(scope.assigned)
+    )
     return name if name not in known else ""
 
 

@@ -212,7 +212,7 @@ def _kept(scope: Scope, node: ast.expr, call: Call) -> Operand:
     found = KEEPERS[call.name](bound_call(scope, call.node, call.name))
     if found is None:
         raise call.refuse(codes.LANGUAGE, f"{call.name} does not stay", "write the instruction")
-    scope.draft.add(scope.module.staying, node)
+    scope.draft.add(scope.module.plan.staying, node)
     return found
 
 
@@ -247,7 +247,7 @@ def bind_kept(scope: Scope, node: ast.expr, stays: Operand, name: str) -> Tile:
     assert isinstance(tile, Tile)
     text = stays.text(())
     scope.apply(DESTINATION, node)
-    scope.module.plan_tensor(Planned(node, name if name in scope.module.names else "", name, text))
+    scope.module.plan_tensor(Planned(node, name if name in scope.module.symbols.names else "", name, text))
     scope.out.append(New(f"{name} = {text}"))
     declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
     return replace(tile, dtype=tile.dtype or f"{name}.dtype", declaration=declaration)
@@ -276,7 +276,7 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     shape = shape_text(scope, instruction.dims, instruction.like)
     buffer = f"{scope.nl}.{instruction.space}"
     call = f"{scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"
-    scope.module.plan_tensor(Planned(node, final if final in scope.module.names else "", name, call))
+    scope.module.plan_tensor(Planned(node, final if final in scope.module.symbols.names else "", name, call))
     scope.out.append(New(f"{name} = {call}"))
     declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
     tile = replace(tile, declaration=declaration)
@@ -421,7 +421,7 @@ def place(
 def _emit(scope: Scope, node: ast.expr, instruction: Instruction, given: list[tuple[str, str]]) -> None:
     """Write an instruction with these arguments, or the function of ``nl`` that stays in its place."""
     if instruction.stays is not None and len(given) == 2:
-        scope.draft.add(scope.module.staying, node)
+        scope.draft.add(scope.module.plan.staying, node)
         scope.emit(instruction.stays(given[0][1], given[1][1]))
         return
     parts = [f"{name}={text}" for name, text in given]

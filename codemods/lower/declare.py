@@ -376,6 +376,6 @@ def _into_loop(scope: Scope, plan: Plan, style: Style, kept: str) -> list[New]:
     call, plan = _made(scope, plan, plan.dims, address)
     texts = [*setup, bound(scope, plan, call), *_filled(scope, plan, plan.name)]
     lines = [New(texts[0], moved=plan.statement), *map(New, texts[1:])]
-    prologue, loop = scope.module.edits.prologue, style.loops[-1]
+    prologue, loop = scope.module.plan.edits.prologue, style.loops[-1]
     scope.draft.put(prologue, loop, [*prologue.get(loop, []), *lines])
     return lines

@@ -62,7 +62,7 @@ def _is_list_like(scope: Scope, use: ast.Name, parents: dict[ast.AST, ast.AST]) 
         return parent.value is use and isinstance(parent.ctx, ast.Load)
     if isinstance(parent, ast.Call):
         reader = parent.func.id if isinstance(parent.func, ast.Name) else ""
-        return reader in _READERS - set(scope.module.rebound) and parent.args == [use] and not parent.keywords
+        return reader in _READERS - set(scope.module.symbols.rebound) and parent.args == [use] and not parent.keywords
     return isinstance(parent, ast.For) and parent.iter is use
 
 

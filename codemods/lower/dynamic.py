@@ -116,7 +116,7 @@ def _split(scope: Scope, element: ast.expr) -> tuple[Operand, ast.expr] | None:
     tile, others = found
     if not others:
         zero = ast.copy_location(ast.Constant(0), element)
-        scope.draft.put(scope.module.edits.expressions, zero, "0")
+        scope.draft.put(scope.module.plan.edits.expressions, zero, "0")
         return tile, zero
     total = others[0]
     for other in others[1:]:
@@ -143,7 +143,7 @@ def _added(scope: Scope, element: ast.expr, a: ast.expr, b: ast.expr) -> ast.exp
     """``a + b``, which stands nowhere in the source: numbers have their text from here."""
     total = ast.copy_location(ast.BinOp(a, ast.Add(), b), element)
     if index_value(scope, total) is None:
-        scope.draft.put(scope.module.edits.expressions, total, f"{render(scope, a)} + {render(scope, b)}")
+        scope.draft.put(scope.module.plan.edits.expressions, total, f"{render(scope, a)} + {render(scope, b)}")
     return total
 
 

@@ -32,20 +32,20 @@ def rewrite(module: Module) -> Iterator[ast.FunctionDef]:
 
     Those in functions that are kernel code themselves are that code's nested functions.
     """
-    for around, kernel in module.inner_kernels:
-        if any(outer in module.analyzed or outer in module.left for outer in around):
+    for around, kernel in module.symbols.inner_kernels:
+        if any(outer in module.summaries.analyzed or outer in module.plan.left for outer in around):
             continue
         static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in kernel.decorator_list[:1])
         refusal = module.program.draft.attempt(_check, module, around, kernel, static)
         if refusal is not None:
             module.report(refusal)
-            module.left.add(kernel)
+            module.plan.left.add(kernel)
             continue
         decorators.rewrite(module, kernel)
         if isinstance(around[-1], ast.ClassDef) and not static:
-            module.edits.static.add(kernel)
-            module.applied[decorators.CODE] += 1
-            module.touched.add(around[0].name)
+            module.plan.edits.static.add(kernel)
+            module.plan.applied[decorators.CODE] += 1
+            module.plan.touched.add(around[0].name)
         yield kernel
 
 
@@ -57,7 +57,7 @@ def _check(module: Module, around: Around, kernel: ast.FunctionDef, static: bool
     if concerns(module, around, kernel):
         raise refusal(module, around, kernel)
     others = kernel.decorator_list[1:] if static else kernel.decorator_list
-    if not module.is_launchable(kernel) or any(module.decorator(d) not in _LAUNCHING for d in others):
+    if not module.symbols.is_launchable(kernel) or any(module.symbols.decorator(d) not in _LAUNCHING for d in others):
         raise Refuse(kernel, code, f"{place} has other decorators than nki.jit", help)
     if decorators.called_by_kernel(module, kernel):
         raise Refuse(kernel, code, f"{place} another kernel calls it", help)

@@ -36,7 +36,7 @@ def left_tile(scope: Scope, statement: ast.stmt, refusal: Refuse) -> Value:
         return replace(known, dims=dims, dtype=f"{target}.dtype")
     told = _as_if_told(scope, value, refusal)
     if told is not None:
-        readable = told.dtype is not None and algebra.names(told.dtype) <= scope.module.names | {scope.nl}
+        readable = told.dtype is not None and algebra.names(told.dtype) <= scope.module.symbols.names | {scope.nl}
         dims = None if told.dims is None else _readable(scope, target, told.dims)
         return Tile(told.space, dims, told.dtype if readable else f"{target}.dtype")
     psum = isinstance(value, ast.Call) and scope.qualified(value.func) in _IN_PSUM
@@ -86,5 +86,5 @@ def _assignment(statement: ast.stmt) -> tuple[str | None, ast.expr | None]:
 
 def _readable(scope: Scope, target: str, dims: tuple[str, ...]) -> tuple[str, ...]:
     """Sizes in the names of the source, and through the tile itself where they have others."""
-    given = scope.module.names - {target}
+    given = scope.module.symbols.names - {target}
     return tuple(n if algebra.names(n) <= given else f"{target}.shape[{d}]" for d, n in enumerate(dims))

@@ -131,7 +131,7 @@ def _handed(scope: Scope, node: ast.AST) -> Iterator[tuple[Scope, str, ast.expr]
     if not isinstance(node, ast.Call):
         return
     module = scope.module
-    own = module.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
+    own = module.symbols.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
     home, function = (module, own) if own is not None else module.program.function(module, node.func) or (module, None)
     if function is not None:
         yield from ((_scope_of(home, function), p, given) for p, _, given in by_parameter(function, node))

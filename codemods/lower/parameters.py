@@ -34,7 +34,7 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
     for name, default in by_name.items():
         text = scope.evaluator.operator_value(scope, default, name) or scope.evaluator.render(scope, default)
         if text != scope.source.segment(default):
-            scope.module.edits.expressions[default] = text
+            scope.module.plan.edits.expressions[default] = text
 
 
 def _of_calls(scope: Scope, name: str, value: Value) -> Value:
@@ -143,7 +143,7 @@ def _is_tensor_there(scope: Scope, node: ast.Call, name: str, seen: frozenset[tu
     if (scope.function, name) in seen:
         return False
     module, seen = scope.module, seen | {(scope.function, name)}
-    own = module.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
+    own = module.symbols.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
     home, function = (module, own) if own is not None else module.program.function(module, node.func) or (module, None)
     if function is None:
         return False

@@ -41,7 +41,7 @@ def drop_zeros(scope: Scope) -> None:
     for declaration, matmul in scope.first_matmuls.items():
         new, rest, line = _written(scope, declaration)
         at = next((i for i, n in enumerate(new) if _declares(n.text, declaration) and _ZEROS.search(n.text)), None)
-        if at is None or matmul.statement in scope.module.kept:
+        if at is None or matmul.statement in scope.module.plan.kept:
             continue
         counts = _counts(scope, declaration.name, rest, matmul)
         if counts is None:
@@ -54,10 +54,10 @@ def drop_zeros(scope: Scope) -> None:
         new[at : at + 1] = [*([left] if left.text else []), *asserting]
         statement, _ = _declared_in(scope.function, declaration.node)
         if statement is not None and not declaration.joined:
-            scope.module.edits.replaced[statement] = new
-        scope.module.planned[:] = [
+            scope.module.plan.edits.replaced[statement] = new
+        scope.module.plan.tensors[:] = [
             replace(each, call=_without_zeros(each.call)) if each.node is declaration.node else each
-            for each in scope.module.planned
+            for each in scope.module.plan.tensors
         ]
 
 
@@ -73,7 +73,7 @@ def _declares(text: str, declaration: Declaration) -> bool:
 
 def _written(scope: Scope, declaration: Declaration) -> tuple[list[New], list[ast.stmt], int]:
     """The lines that declare a tensor, the statements that run after them, and the source line they stand for."""
-    edits = scope.module.edits
+    edits = scope.module.plan.edits
     if declaration.joined:  # each iteration of the innermost loop has a tile of its own
         loop = declaration.joined[-1]
         return edits.prologue.get(loop, []), loop.body, loop.lineno

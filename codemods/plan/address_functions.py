@@ -41,7 +41,7 @@ def first_byte(scope: Scope, call: ast.Call, blocks: tuple[str, ...], row_bytes:
 
 def _function(scope: Scope, node: ast.expr) -> tuple[ast.FunctionDef, dict[str, ast.expr]] | None:
     """The function of the module that ``node`` is or makes, and what it closes over."""
-    functions = scope.module.functions
+    functions = scope.module.symbols.functions
     if isinstance(node, ast.Name):
         known = functions.get(node.id) if node.id not in scope.env else None
         return (known, {}) if known is not None else None

@@ -22,7 +22,7 @@ def class_of(module: Module, node: ast.expr) -> tuple[ast.ClassDef, ast.Function
     if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
         return None
     name = _constructor(module, function.value.id)
-    cls = module.classes.get(name)
+    cls = module.symbols.classes.get(name)
     methods = [s for s in cls.body if isinstance(s, ast.FunctionDef) and s.name == function.attr] if cls else []
     return (cls, methods[0]) if cls is not None and len(methods) == 1 else None
 
@@ -60,7 +60,7 @@ def returned_by(scope: Scope, method: ast.FunctionDef) -> ast.Call | None:
 def _outside(scope: Scope) -> Scope:
     """Names as the module's top level sees them."""
     outside = Scope(scope.module, scope.function, False)
-    outside.env = dict(scope.module.environment)
+    outside.env = dict(scope.module.environment.values)
     return outside
 
 

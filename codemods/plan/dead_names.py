@@ -28,20 +28,20 @@ _VIEWS = {"ds", "ap"}
 
 def drop(module: Module) -> None:
     """Remove the assignments of names that the rewrite left without a reader."""
-    for function in module.analyzed:
+    for function in module.summaries.analyzed:
         while statements := _dead(module, function):
             for statement in statements:
-                module.edits.replaced[statement] = []
-                module.needless.add(statement)
+                module.plan.edits.replaced[statement] = []
+                module.plan.needless.add(statement)
 
 
 def _dead(module: Module, function: ast.FunctionDef) -> list[ast.Assign]:
     before = {n.id for n in of_kinds(function, ast.Name) if isinstance(n.ctx, ast.Load)}
     candidates = {name: found for name, found in _assignments(function).items() if name in before}
-    left = {name: [s for s in found if module.edits.replaced.get(s) != []] for name, found in candidates.items()}
+    left = {name: [s for s in found if module.plan.edits.replaced.get(s) != []] for name, found in candidates.items()}
     if not any(left.values()):
         return []
-    read = names_used(module.edits, [function])[0]
+    read = names_used(module.plan.edits, [function])[0]
     dead = [found for name, found in left.items() if name not in read and all(_quiet(module, s) for s in found)]
     return [statement for found in dead for statement in found]
 
@@ -71,8 +71,8 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 
 def _quiet(module: Module, statement: ast.Assign) -> bool:
     """Does what a statement became do nothing but bind its name?"""
-    edits = module.edits
-    if statement in edits.before or statement in edits.after or statement in module.kept:
+    edits = module.plan.edits
+    if statement in edits.before or statement in edits.after or statement in module.plan.kept:
         return False
     if statement.value in edits.expressions:
         return False
@@ -93,7 +93,7 @@ def _is_quiet(module: Module, node: ast.AST) -> bool:
         return isinstance(node.func, ast.Name) and node.func.id in _QUIET_CALLS and not node.keywords
     if isinstance(node, ast.Attribute):  # one of an object may be a property that does something
         chain = dotted(node)
-        return node.attr in _OF_TENSORS | _VIEWS or (chain is not None and chain[0] in module.imports)
+        return node.attr in _OF_TENSORS | _VIEWS or (chain is not None and chain[0] in module.symbols.imports)
     return isinstance(node, _QUIET | ast.operator | ast.unaryop | ast.cmpop | ast.expr_context)
 
 

@@ -19,15 +19,15 @@ from ..syntax.nodes import SIMPLE, assignment_counts, blocks, bound_by, named_pa
 
 def move(module: Module) -> None:
     """Move the assertions of every function that was rewritten, and drop those that it repeats."""
-    for function in module.analyzed:
+    for function in module.summaries.analyzed:
         asserted: set[str] = set()
         told = _Told(function)
         for statement in function.body:
             fixed = [(inner, new) for inner, new in _always_asserted(module, statement) if told.is_fixed(new)]
             in_loops = [new for inner, new in fixed if inner is not statement and new.text not in asserted]
             if in_loops:
-                before = module.edits.before.get(statement, [])
-                module.edits.before[statement] = [*chained(dict.fromkeys(in_loops)), *before]
+                before = module.plan.edits.before.get(statement, [])
+                module.plan.edits.before[statement] = [*chained(dict.fromkeys(in_loops)), *before]
             for inner, new in fixed:
                 if inner is not statement or new.text in asserted:
                     _remove(module, inner, new)
@@ -50,7 +50,7 @@ def _drop_repeated(module: Module, suite: list[ast.stmt], told: _Told, asserted:
 
 def _written(module: Module, statement: ast.stmt) -> list[New]:
     """What stands in the place of a statement, and what stands in front of one that stays."""
-    edits = module.edits
+    edits = module.plan.edits
     return [
         *(edits.before.get(statement, []) if isinstance(statement, SIMPLE) else []),
         *edits.replaced.get(statement, []),
@@ -59,10 +59,10 @@ def _written(module: Module, statement: ast.stmt) -> list[New]:
 
 def _remove(module: Module, statement: ast.stmt, new: New) -> None:
     """Take a line of :func:`_written` away."""
-    lines = module.edits.before.get(statement, [])
-    (lines if new in lines else module.edits.replaced[statement]).remove(new)
+    lines = module.plan.edits.before.get(statement, [])
+    (lines if new in lines else module.plan.edits.replaced[statement]).remove(new)
     if not lines:
-        module.edits.before.pop(statement, None)
+        module.plan.edits.before.pop(statement, None)
 
 
 def chained(assertions: Iterable[New]) -> list[New]:

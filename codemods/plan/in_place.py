@@ -157,7 +157,7 @@ class _Holder:
     def _is_given_back(self, call: ast.Call, node: ast.AST) -> bool:
         """Does a function of the module hold a tile that it gets no longer than it runs, and not give it back?"""
         name = call.func.id if isinstance(call.func, ast.Name) else ""
-        callee = self.scope.module.functions.get(name) if name not in assignment_counts(self.function) else None
+        callee = self.scope.module.symbols.functions.get(name) if name not in assignment_counts(self.function) else None
         if callee is None or callee in self.calls or callee is self.function:
             return False
         given = [parameter for parameter, _, value in by_parameter(callee, call) if node in walk(value)]

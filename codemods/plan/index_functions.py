@@ -136,7 +136,7 @@ class _Writing:
     def _is_vector(self, value: ast.expr) -> bool:
         parts = [n.func if isinstance(n, ast.Call) else n for n in walk(value)]
         named = [n for n in parts if isinstance(n, ast.Attribute | ast.Name)]
-        if any(self.module.host_name(n) in _VECTORS for n in named):
+        if any(self.module.symbols.host_name(n) in _VECTORS for n in named):
             return True
         known = {name for _, name, _ in self.functions}
         called = {c.func.value if isinstance(c.func, ast.Subscript) else c.func for c in of_kinds(value, ast.Call)}
@@ -234,7 +234,9 @@ class _Writing:
             return False
         known = _BUILTINS | {name for _, name, _ in self.functions}
         called = [c.func.value if isinstance(c.func, ast.Subscript) else c.func for c in of_kinds(value, ast.Call)]
-        return all((isinstance(f, ast.Name) and f.id in known) or self.module.host_name(f) in _VECTORS for f in called)
+        return all(
+            (isinstance(f, ast.Name) and f.id in known) or self.module.symbols.host_name(f) in _VECTORS for f in called
+        )
 
     def _unused(self) -> list[ast.stmt]:
         """The statements that bind functions all of whose uses are written out, and that a block can do without."""

@@ -37,7 +37,7 @@ def expand(program: Program, walked: set[ast.FunctionDef]) -> None:
     """
     found = dictionaries(program, walked)
     for module in program.modules.values():
-        for caller in module.functions.values():
+        for caller in module.symbols.functions.values():
             if caller in found or caller in walked:
                 _expand_displays(program, module, caller, found)
     for function in found.values():

@@ -46,7 +46,7 @@ def own_tile(scope: Scope, node: ast.Subscript, view: Operand) -> Operand:
             f"{copied} = {scope.nl}.ndarray({name}.shape, dtype={name}.dtype, buffer={scope.nl}.sbuf)",
             f"{scope.nisa}.tensor_copy(dst={copied}, src={name})",
         ]
-        (scope.out if place is None else scope.module.edits.before.setdefault(place, [])).extend(map(New, lines))
+        (scope.out if place is None else scope.module.plan.edits.before.setdefault(place, [])).extend(map(New, lines))
         scope.copied[name, place] = copied
     assert isinstance(value, Tile)
     own = replace(value, view=False, origin=None, declaration=None)

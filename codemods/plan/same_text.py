@@ -24,8 +24,10 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 def copies_needed(modules: Iterable[Module]) -> dict[ast.FunctionDef, list[int]]:
     """Which copy serves each variant of the functions that have several, once all of them are rewritten."""
-    homes = {f: module for module in modules for f in module.calls if len(module.variants.get(f, ())) > 1}
-    found = {function: list(range(len(module.variants[function]))) for function, module in homes.items()}
+    homes = {
+        f: module for module in modules for f in module.summaries.calls if len(module.premises.variants.get(f, ())) > 1
+    }
+    found = {function: list(range(len(module.premises.variants[function]))) for function, module in homes.items()}
     while True:
         names = {module: _copies_by_name(module, homes, found) for module in homes.values()}
         shared = {function: _shared(module, function, names[module]) for function, module in homes.items()}
@@ -38,7 +40,7 @@ def _shared(module: Module, function: ast.FunctionDef, names: dict[str, str]) ->
     """The number of the first variant with the same text, counted over the different ones."""
     texts: list[object] = []
     numbers = []
-    for number in range(len(module.variants[function])):
+    for number in range(len(module.premises.variants[function])):
         text = _written(module, copy_of(module, function, number), names)
         numbers.append(texts.index(text) if text in texts else len(texts))
         texts += [] if text in texts else [text]
@@ -51,9 +53,9 @@ def _copies_by_name(
     """What stands for the names of functions' copies in a module: the copy that serves them."""
     found: dict[str, str] = {}
     for function, home in homes.items():
-        for number, copied in enumerate(home.copies.get(function, []), start=1):
-            name = home.edits.renamed[copied]
-            local = [names[name] for names in module.needed_names.values() if name in names]
+        for number, copied in enumerate(home.summaries.copies.get(function, []), start=1):
+            name = home.plan.edits.renamed[copied]
+            local = [names[name] for names in module.names.needed_names.values() if name in names]
             served = f"{function.name} {shared[function][number]}" if number < len(shared[function]) else name
             found.update(dict.fromkeys(local if home is not module else [name], served))
         if home is module:
@@ -64,8 +66,8 @@ def _copies_by_name(
 def _written(module: Module, node: ast.FunctionDef, names: dict[str, str]) -> object:
     """All that is planned for one variant: its edits, what was left of it, what it returns and writes to PSUM."""
     given: dict[str, str] = {}
-    analysis = module.analyzed.get(node, Analysis({}, None))
-    parts = [_plain(module, part, names, given) for part in _edits(module, module.edits, node)]
+    analysis = module.summaries.analyzed.get(node, Analysis({}, None))
+    parts = [_plain(module, part, names, given) for part in _edits(module, module.plan.edits, node)]
     return parts, repr(analysis.returned), repr(analysis.groups), analysis.parameters if not parts else None
 
 
@@ -80,8 +82,8 @@ def _edits(module: Module, edits: Edits, node: ast.FunctionDef) -> list[str]:
             texts += ["without", edits.dead[child][0], edits.dead[child][1].text]
         if isinstance(child, ast.FunctionDef):
             texts += edits.parameters.get(child, [])
-        texts += module.refused.get(child, [])
-        texts += ["kept"] if child in module.kept else []
+        texts += module.plan.refused.get(child, [])
+        texts += ["kept"] if child in module.plan.kept else []
         texts += ["dropped"] if child in edits.dropped_decorators else []
         found += [f"{place}: {text}" for text in texts]
     return found
@@ -98,7 +100,7 @@ def _plain(module: Module, text: str, names: dict[str, str], given: dict[str, st
         name = match.group()
         if name in names:
             return names[name]
-        if name not in module.taken or name in module.own_names:
+        if name not in module.names.taken or name in module.symbols.written:
             return name
         return given.setdefault(name, f"?{len(given)}")
 

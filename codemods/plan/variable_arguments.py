@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def name_arguments(program: Program, walked: set[ast.FunctionDef]) -> None:
     """Give the variable arguments of functions names, in all modules. ``walked`` are the functions to rewrite."""
     for module in program.modules.values():
-        for function in module.functions.values():
+        for function in module.symbols.functions.values():
             if function in walked and function.args.vararg is not None and _can_change(module, function):
                 counts = _counts(program, module, function)
                 if len(counts) == 1:
@@ -85,7 +85,7 @@ def _may_mean(module: Module, node: ast.AST, name: str) -> bool:
     chain = dotted(node)
     if chain is None or (chain[1] or (chain[0],))[-1] != name:
         return False
-    bound = module.imports.get(chain[0])
+    bound = module.symbols.imports.get(chain[0])
     return bound is not None and not bound.is_nki
 
 
@@ -100,7 +100,7 @@ def _passed(function: ast.FunctionDef, call: ast.AST, name: ast.expr) -> int:
 
 def _name(module: Module, function: ast.FunctionDef, vararg: ast.arg, count: int) -> None:
     names = [f"{vararg.arg}_{number}" for number in range(count)]
-    if module.taken & set(names):
+    if module.names.taken & set(names):
         return
     parents = parents_of(function)
     for node in [n for n in parents if isinstance(n, ast.Name) and n.id == vararg.arg]:

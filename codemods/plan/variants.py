@@ -52,7 +52,7 @@ def _variants(function: ast.FunctionDef, calls: list[Parameters]) -> list[Parame
 
 def served(module: Module, function: ast.FunctionDef) -> list[Parameters]:
     """What each copy of a function is written for."""
-    kinds, shared = module.variants.get(function, [{}]), module.shared.get(function)
+    kinds, shared = module.premises.variants.get(function, [{}]), module.premises.shared.get(function)
     if shared is None:
         return kinds
     return [kinds[shared.index(number)] for number in range(min(MOST, max(shared) + 1))]
@@ -148,8 +148,8 @@ def _may_be_absent(value: Value | None) -> bool:
 
 def telling_flags(module: Module, node: ast.FunctionDef, parameters: Parameters) -> dict[str, bool]:
     """The flags of one variant of a function that other variants have otherwise: what they exclude is not written."""
-    function = next((f for f, copies in module.copies.items() if node in copies), node)
-    kinds = module.variants.get(function, [])
+    function = next((f for f, copies in module.summaries.copies.items() if node in copies), node)
+    kinds = module.premises.variants.get(function, [])
     return {
         name: value.value
         for name, value in parameters.items()
@@ -169,20 +169,22 @@ def copy_of(module: Module, function: ast.FunctionDef, number: int) -> ast.Funct
     """The node of a function's variant: 0 is the function itself, the others are copies that stand behind it."""
     if number == 0:
         return function
-    copies = module.copies.setdefault(function, [])
+    copies = module.summaries.copies.setdefault(function, [])
     while len(copies) < number:
         node = copy.deepcopy(function)
-        module.applied[CODE] += 1
-        module.touched.add(function.name)
-        module.edits.renamed[node] = module.fresh(function.name)
-        module.edits.copied.setdefault(function, []).append(node)
+        module.plan.applied[CODE] += 1
+        module.plan.touched.add(function.name)
+        module.plan.edits.renamed[node] = module.fresh(function.name)
+        module.plan.edits.copied.setdefault(function, []).append(node)
         copies.append(node)
     return copies[number - 1]
 
 
 def report_other_uses(module: Module) -> None:
     """Report where functions that got copies or further parameters are anything but called: renamed, passed on."""
-    for function in [f for f in module.functions.values() if f in module.handed or module.copies.get(f)]:
+    for function in [
+        f for f in module.symbols.functions.values() if f in module.summaries.handed or module.summaries.copies.get(f)
+    ]:
         for user, name in [(module, function.name), *module.program.users(module, function.name)]:
             nodes = list(walk(user.source.tree))
             clear = user is module or name.partition(".")[0] in module.program.links[user.path]

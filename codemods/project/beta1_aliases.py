@@ -27,8 +27,13 @@ def beta1_aliases(module: Module) -> dict[str, str]:
     uses: dict[str, list[ast.expr]] = {}
     for node, kernel_code in left_names(module):
         chain = dotted(node)
-        item = module.imports[chain[0]] if chain is not None else None
-        if item is not None and not kernel_code and canonical(item.path) in MODULES and item.name not in module.rebound:
+        item = module.symbols.imports[chain[0]] if chain is not None else None
+        if (
+            item is not None
+            and not kernel_code
+            and canonical(item.path) in MODULES
+            and item.name not in module.symbols.rebound
+        ):
             uses.setdefault(item.name, []).append(node)
     parents = parents_of(module.source.tree)
     places = {name: [(node, _statement(parents, node)) for node in nodes] for name, nodes in uses.items()}
@@ -39,14 +44,14 @@ def beta1_aliases(module: Module) -> dict[str, str]:
         for node, _ in found:
             report_name(module, node)
         names = sorted(((_root(node), alias) for node, alias in found), key=lambda pair: module.source.span(pair[0]))
-        module.edits.replaced[statement] = [New(module.source.segment(statement, names), as_is=True)]
+        module.plan.edits.replaced[statement] = [New(module.source.segment(statement, names), as_is=True)]
         module.touch(statement)
     return {name: aliases.get(name, name) for name in uses}
 
 
 def _needs_alias(module: Module, name: str, places: list[tuple[ast.expr, ast.stmt]]) -> bool:
     """Do others use a module under its own name, which statements that host code keeps can call otherwise?"""
-    edits = module.edits
+    edits = module.plan.edits
     hidden: dict[ast.AST, str] = {node: "None" for node, _ in places}
     edits.expressions |= hidden
     shared = name in names_left(module)

@@ -70,9 +70,9 @@ def _is_measured(module: Module, name: str) -> bool:
     stored = [n for n in bound if not isinstance(n.ctx, ast.Load)]
     if any(isinstance(n, ast.arg) and n.arg == name for n in walk(module.source.tree)):
         return False
-    function = module.functions.get(name)
+    function = module.symbols.functions.get(name)
     if function is not None:
-        return not stored and any(module.decorator(d) in MEASURING for d in function.decorator_list)
+        return not stored and any(module.symbols.decorator(d) in MEASURING for d in function.decorator_list)
     assignments = list(of_kinds(module.source.tree, ast.Assign))
     values = [n.value for n in assignments for t in n.targets if t in stored]
     return bool(values) and len(values) == len(stored) and all(_measures(module, value) for value in values)
@@ -83,7 +83,7 @@ def _measures(module: Module, value: ast.expr) -> bool:
     if not isinstance(value, ast.Call) or not value.args:
         return False
     options = value.func if isinstance(value.func, ast.Call) and not value.func.args else value
-    return module.host_name(options.func) in MEASURING
+    return module.symbols.host_name(options.func) in MEASURING
 
 
 def _is_own(statement: ast.stmt, parents: dict[ast.AST, ast.AST]) -> bool:

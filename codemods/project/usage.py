@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def names_left(module: Module) -> set[str]:
     """Every name that the module will read."""
-    copies = (copied for group in module.copies.values() for copied in group)
-    found, _bound = names_used(module.edits, [module.source.tree, *module.lifted, *copies])
-    for text in () if module.support_home else module.support.values():
+    copies = (copied for group in module.summaries.copies.values() for copied in group)
+    found, _bound = names_used(module.plan.edits, [module.source.tree, *module.summaries.lifted, *copies])
+    for text in () if module.names.support_home else module.names.support.values():
         found |= _reads_and_stores(text)[0]
     return found
 
@@ -29,12 +29,15 @@ def first_use(module: Module) -> ast.stmt | None:
     A text that stands above a definition, as some describe their kernels, goes with it.
     """
 
+    edits = module.plan.edits
+
     def uses(statement: ast.stmt) -> bool:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             return True
-        texts = [new.text for n in walk(statement) for new in module.edits.replaced.get(n, [])]  # type: ignore  # only statements are keys
-        texts += [module.edits.expressions[n] for n in walk(statement) if n in module.edits.expressions]
-        return any(name in text for name in module.support for text in texts)
+        replaced = (edits.replaced.get(n, []) for n in walk(statement) if isinstance(n, ast.stmt))
+        texts = [new.text for found in replaced for new in found]
+        texts += [edits.expressions[n] for n in walk(statement) if n in edits.expressions]
+        return any(name in text for name in module.names.support for text in texts)
 
     body = module.source.tree.body
     at = next((place for place, statement in enumerate(body) if uses(statement)), None)

@@ -198,18 +198,18 @@ class _Reading:
         if isinstance(call.func, ast.Attribute) and not self._name(call):
             return self.origins(call.func.value)
         path, name = self.known.program.origin(self.module, call.func)
-        is_class = name in self.known.program.modules[path].classes
+        is_class = name in self.known.program.modules[path].symbols.classes
         if is_class or (isinstance(call.func, ast.Name) and call.func.id in _COLLECTING):
             return self._all([*call.args, *(k.value for k in call.keywords)])
         return _NONE
 
     def _name(self, call: ast.Call) -> str:
-        return self.module.decorator(call.func) or ""
+        return self.module.symbols.decorator(call.func) or ""
 
     def _callee(self, call: ast.Call) -> tuple[Module, ast.FunctionDef] | None:
         """The function of the program that a call is of."""
-        if isinstance(call.func, ast.Name) and call.func.id in self.module.functions:
-            return self.module, self.module.functions[call.func.id]
+        if isinstance(call.func, ast.Name) and call.func.id in self.module.symbols.functions:
+            return self.module, self.module.symbols.functions[call.func.id]
         return self.known.program.function(self.module, call.func)
 
     # Writes -----------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def loads_parameter(module: Module, function: ast.FunctionDef) -> bool:
 
 def _loaded(module: Module, function: ast.FunctionDef) -> Iterator[str]:
     for node in own_nodes(function):
-        if isinstance(node, ast.Call) and node.args and module.decorator(node.func) == "nl.load":
+        if isinstance(node, ast.Call) and node.args and module.symbols.decorator(node.func) == "nl.load":
             base: ast.expr = node.args[0]
             while isinstance(base, ast.Subscript):
                 base = base.value

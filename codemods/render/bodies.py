@@ -227,10 +227,10 @@ class Body:
         cls = class_named(self.home, node)
         if cls is not None:
             return ClassItself(cls)
-        if node.id in self.home.definitions:
+        if node.id in self.home.environment.definitions:
             if self.home is self.facts.scope.module and not self.facts.binds(node.id):
                 return Text(node.id)
-            return Known(ast.literal_eval(self.home.definitions[node.id]))
+            return Known(ast.literal_eval(self.home.environment.definitions[node.id]))
         raise Undecided(f"it reads '{node.id}'")
 
     def _attribute(self, node: ast.Attribute) -> Value:
@@ -398,7 +398,7 @@ class Body:
         if isinstance(node, ast.Name):
             if node.id in self.env:
                 return None
-            own = self.home.functions.get(node.id)
+            own = self.home.symbols.functions.get(node.id)
             if own is not None:
                 return None if own.decorator_list else (self.home, own, [])
         if isinstance(node, ast.Attribute):
@@ -411,7 +411,13 @@ class Body:
 
     def _is_builtin(self, name: str) -> bool:
         caller = self.facts.scope
-        taken = {*self.env, *self.home.rebound, *self.home.imports, *caller.module.rebound, *caller.module.imports}
+        taken = {
+            *self.env,
+            *self.home.symbols.rebound,
+            *self.home.symbols.imports,
+            *caller.module.symbols.rebound,
+            *caller.module.symbols.imports,
+        }
         return name not in taken
 
     # Texts ------------------------------------------------------------------------------------------------------
@@ -437,11 +443,11 @@ class Body:
     def _qualified(self, node: ast.expr) -> str | None:
         """The name of NKI or of another package that an expression means."""
         chain = dotted(node)
-        if chain is None or chain[0] in self.env or chain[0] not in self.home.imports:
+        if chain is None or chain[0] in self.env or chain[0] not in self.home.symbols.imports:
             return None
         if chain[0] in self.home.program.links[self.home.path]:
             return None
-        return canonical(".".join((self.home.imports[chain[0]].path, *chain[1])))
+        return canonical(".".join((self.home.symbols.imports[chain[0]].path, *chain[1])))
 
 
 def _is_text(statement: ast.stmt) -> bool:

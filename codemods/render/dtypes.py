@@ -45,7 +45,7 @@ def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
     if isinstance(node, ast.BinOp):
         return _of_arithmetic(scope, node, name)
     counted = node.value if isinstance(node, ast.Subscript) else node
-    if isinstance(counted, ast.Name) and counted.id in scope.module.counts.get(scope.outermost.name, ()):
+    if isinstance(counted, ast.Name) and counted.id in scope.module.premises.counts.get(scope.outermost.name, ()):
         return WEAK_INT
     if isinstance(node, ast.Call) and (type_ := _of_call(scope, node)) is not None:
         return type_

@@ -115,7 +115,7 @@ def is_pure(scope: Scope, call: ast.Call) -> bool:
     """Does a call only compute a number from its arguments?"""
     name = call.func.id if isinstance(call.func, ast.Name) else ""
     qualified = scope.qualified(call.func) or ""
-    return (name in _PURE and name not in scope.module.functions) or qualified in _PURE | set(_MATH) | {
+    return (name in _PURE and name not in scope.module.symbols.functions) or qualified in _PURE | set(_MATH) | {
         "nl.program_id",
         "nl.num_programs",
         "nl.sizeinbytes",
@@ -124,7 +124,7 @@ def is_pure(scope: Scope, call: ast.Call) -> bool:
 
 
 def _collect(scope: Scope, node: ast.AST, replacements: list[tuple[ast.AST, str]]) -> None:
-    text = scope.module.edits.expressions.get(node)
+    text = scope.module.plan.edits.expressions.get(node)
     if text is None and isinstance(node, ast.expr):
         text = _translated(scope, node)
     if text is not None:
@@ -343,7 +343,7 @@ def _package_call(scope: Scope, node: ast.Call, qualified: str) -> str | None:
     """
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
         message = f"{qualified} of an axis other than 0, and a launch grid of Beta 2 has one axis"
-        if scope.outermost.name in scope.module.reviewed:
+        if scope.outermost.name in scope.module.premises.reviewed:
             raise Refuse(node, GRID, message, "--unsafe makes it the index of a loop, or a parameter", "review")
         raise Refuse(node, GRID, message, "loop over the grid, and pass its sizes as an argument")
     if qualified in _MATH and len(node.args) == 1 and not node.keywords:
@@ -375,7 +375,7 @@ def _package_call(scope: Scope, node: ast.Call, qualified: str) -> str | None:
 
 def _check_blocks(scope: Scope, node: ast.Call, qualified: str | None) -> None:
     """Code that these files do not show would get a list (or another shape) for a tensor with block dimensions."""
-    if isinstance(node.func, ast.Name) and (node.func.id in _READERS or node.func.id in scope.module.functions):
+    if isinstance(node.func, ast.Name) and (node.func.id in _READERS or node.func.id in scope.module.symbols.functions):
         return
     if (qualified or "").partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki", "np"):
         return
@@ -397,8 +397,8 @@ _CONSTANTS = {"inf", "nan", "pi", "e"}
 
 def _math(scope: Scope) -> str:
     module = scope.module
-    for item in module.imports.values():
-        if item.path == "math" and item.name in scope.module.imports and item.name not in scope.assigned:
+    for item in module.symbols.imports.values():
+        if item.path == "math" and item.name in scope.module.symbols.imports and item.name not in scope.assigned:
             return item.name
     return module.need_import("math", "math")
 

@@ -147,7 +147,7 @@ def _is_given(scope: Scope, node: ast.expr, seen: frozenset[str]) -> bool:
         return False
     path, name = scope.module.program.origin(scope.module, node)
     home: Module = scope.module.program.modules[path]
-    if (chain[0] if home is scope.module else name) in home.imports:
+    if (chain[0] if home is scope.module else name) in home.symbols.imports:
         return True
     own = [s for s in home.source.tree.body if not isinstance(s, ast.FunctionDef | ast.ClassDef)] if name else []
     return any(may_be_slice(scope, value, seen | {chain[0]}) for s in own for value in _given(s, name))

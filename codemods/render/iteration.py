@@ -36,7 +36,7 @@ def index_loop(scope: Scope, statement: ast.For, call: ast.Call) -> None:
     if len(elements) != len(sources):
         raise Refuse(call, CODE, f"a loop over {name}(...)", _HELP)
     scope.apply(CODE, statement)
-    edits = scope.module.edits
+    edits = scope.module.plan.edits
     edits.expressions[target], edits.expressions[call] = number, f"range({shortest(sources)})"
     bound = [f"{scope.source.segment(e)} = {source}[{number}]" for e, source in zip(elements, sources, strict=True)]
     edits.prologue.setdefault(statement, []).extend(New(text) for text in bound)
@@ -55,7 +55,7 @@ def unpack(scope: Scope, statement: ast.For) -> None:
         return
     scope.apply(CODE, statement)
     item = scope.fresh("item")
-    edits = scope.module.edits
+    edits = scope.module.plan.edits
     edits.expressions[target] = item
     edits.prologue.setdefault(statement, []).append(New(f"{scope.source.segment(target)} = {item}"))
 

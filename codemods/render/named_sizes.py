@@ -42,7 +42,7 @@ def named_size(scope: Scope, hint: str, text: str, key: str = "") -> str:
     if depth == len(scope.blocks) - 1:
         scope.out.append(New(f"{name} = {text}"))
     else:
-        loop, before = _holder(scope, depth + 1), scope.module.edits.before
+        loop, before = _holder(scope, depth + 1), scope.module.plan.edits.before
         scope.draft.put(before, loop, [*before.get(loop, []), New(f"{name} = {text}", ahead=True)])
     scope.sizes[key] = name
     scope.size_depths[name] = depth
@@ -90,7 +90,7 @@ def _is_bound(scope: Scope, name: str, depth: int) -> bool:
     if name in scope.assigned:
         parameters = {argument.arg for argument in of_kinds(scope.function.args, ast.arg)}
         return name in parameters or any(name in _bound_before(scope, at) for at in range(depth + 1))
-    return name in written_names(scope.outermost) or name not in scope.module.local[scope.outermost]
+    return name in written_names(scope.outermost) or name not in scope.module.names.local[scope.outermost]
 
 
 def _bound_before(scope: Scope, depth: int) -> set[str]:
@@ -114,7 +114,7 @@ def _parts(scope: Scope, node: ast.expr) -> list[ast.expr] | None:
     match node:
         case ast.Name() | ast.Constant() | ast.Subscript(ast.Attribute(ast.Name(), "shape"), ast.Constant()):
             return []
-        case ast.Attribute() if (chain := dotted(node)) is not None and chain[0] in scope.module.imports:
+        case ast.Attribute() if (chain := dotted(node)) is not None and chain[0] in scope.module.symbols.imports:
             return []
         case ast.Call(ast.Name("min" | "max"), numbers, []):
             return numbers

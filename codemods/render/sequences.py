@@ -27,7 +27,7 @@ def is_own(scope: Scope, call: ast.Call) -> bool:
     """Does a call mean one of Python's own functions of a sequence?"""
     name = call.func.id if isinstance(call.func, ast.Name) else ""
     module = scope.module
-    others = set(module.functions) | module.globals | set(module.imports)
+    others = set(module.symbols.functions) | module.symbols.globals | set(module.symbols.imports)
     return name in FUNCTIONS and name not in scope.assigned and name not in others
 
 

@@ -30,7 +30,7 @@ def factors_of(scope: Scope, qualified: str, node: ast.Call) -> ast.expr | None:
 def whole_product(scope: Scope, node: ast.Call) -> str | None:
     """``int(np.prod(numbers))``: whatever numpy makes of numbers on the way, the product becomes one of Python's."""
     inner = node.args[0] if len(node.args) == 1 and not node.keywords else None
-    taken = isinstance(node.func, ast.Name) and node.func.id == "int" and "int" not in scope.module.rebound
+    taken = isinstance(node.func, ast.Name) and node.func.id == "int" and "int" not in scope.module.symbols.rebound
     if not taken or not isinstance(inner, ast.Call) or scope.qualified(inner.func) != "np.prod":
         return None
     if len(inner.args) != 1 or inner.keywords or not (inner.args[0] in scope.given or is_number(scope, inner.args[0])):

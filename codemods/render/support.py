@@ -123,26 +123,26 @@ def keyed_function(scope: Scope, builtin: str) -> str:
 def _function(scope: Scope, definition: str) -> str:
     """How the module calls a function, which it gets, or imports, from now on."""
     module = scope.module
-    known = module.support_names.get(definition) or _imported(module, definition)
+    known = module.names.support_names.get(definition) or _imported(module, definition)
     if known:
         return known
     found, names = DEFINITIONS[definition], {}
-    if not module.support_home:
+    if not module.names.support_home:
         names = {other: _function(scope, other) for other in found.needs}
         names |= {alias: module.alias(alias) for alias in sorted(found.aliases)}
     names[definition] = module.fresh(definition)
-    module.program.draft.put(module.support_names, definition, names[definition])
-    module.program.draft.put(module.support, names[definition], found.text(names=names))
+    module.program.draft.put(module.names.support_names, definition, names[definition])
+    module.program.draft.put(module.names.support, names[definition], found.text(names=names))
     return names[definition]
 
 
 def _imported(module: Module, definition: str) -> str:
     """How a file calls a function that it imports from the module of its package already; empty where it does not."""
-    for statement in module.source.tree.body if module.support_home else ():
+    for statement in module.source.tree.body if module.names.support_home else ():
         if not isinstance(statement, ast.ImportFrom):
             continue
-        if "." * statement.level + (statement.module or "") == module.support_home:
+        if "." * statement.level + (statement.module or "") == module.names.support_home:
             names = {alias.name: alias.asname or alias.name for alias in statement.names}
-            if definition in names and names[definition] not in module.rebound:
+            if definition in names and names[definition] not in module.symbols.rebound:
                 return names[definition]
     return ""

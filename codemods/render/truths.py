@@ -107,7 +107,9 @@ def _is_truth(scope: Scope, node: ast.expr, seen: tuple[str, ...] = ()) -> bool:
 
 def _asks(scope: Scope, call: ast.Call) -> bool:
     """Is a call one of Python's functions that answer with a truth value?"""
-    return isinstance(call.func, ast.Name) and call.func.id in _ASKS and call.func.id not in scope.module.rebound
+    return (
+        isinstance(call.func, ast.Name) and call.func.id in _ASKS and call.func.id not in scope.module.symbols.rebound
+    )
 
 
 def is_number(scope: Scope, node: ast.expr) -> bool:

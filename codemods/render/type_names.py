@@ -95,7 +95,7 @@ def _itemsize(scope: Scope, node: ast.expr) -> str | None:
         value = scope.env.get(node.id)
         if isinstance(value, DType) and node.id in scope.dtypes:
             return _itemsize(scope, ast.parse(scope.dtypes[node.id], mode="eval").body)
-        bound = scope.module.imports.get(node.id)
+        bound = scope.module.symbols.imports.get(node.id)
         return str(ITEMSIZE[bound.alias.name]) if bound and bound.alias.name in ITEMSIZE and value is None else None
     if isinstance(node, ast.IfExp):
         body, orelse = _itemsize(scope, node.body), _itemsize(scope, node.orelse)

@@ -76,7 +76,7 @@ def _callee(scope: Scope, node: ast.Call) -> Callee | None:
     if function is None or isinstance(scope.env.get(function.name), Function):
         return None
     home = function.home or scope.module
-    plain = all(home.decorator(d) in KERNEL_DECORATORS for d in function.node.decorator_list)
+    plain = all(home.symbols.decorator(d) in KERNEL_DECORATORS for d in function.node.decorator_list)
     return (home, function.node, []) if plain else None
 
 
@@ -146,7 +146,7 @@ def unpacked(scope: Scope, node: ast.Call) -> Several | None:
     if not isinstance(found, Several):
         return None
     for home, function, call in scope.unpacking.pop(node, ()):
-        home.followed.setdefault(function, set()).add(call)
+        home.summaries.followed.setdefault(function, set()).add(call)
     return found
 
 
@@ -156,7 +156,7 @@ def _follow(scope: Scope, node: ast.Call, calls: list[tuple[Module, ast.Function
         scope.unpacking[node] = calls
         return
     for home, function, call in calls:
-        home.followed.setdefault(function, set()).add(call)
+        home.summaries.followed.setdefault(function, set()).add(call)
 
 
 def _is_vector(scope: Scope, node: ast.expr) -> bool:
@@ -175,7 +175,9 @@ def _makes_vectors(home: Module, function: ast.FunctionDef) -> bool:
     """Does a function make index vectors and return something?"""
     if not any(isinstance(n, ast.Return) and n.value is not None for n in walk(function)):
         return False
-    return any(isinstance(n, ast.Attribute | ast.Name) and home.decorator(n) in _VECTORS for n in walk(function))
+    return any(
+        isinstance(n, ast.Attribute | ast.Name) and home.symbols.decorator(n) in _VECTORS for n in walk(function)
+    )
 
 
 def _given(scope: Scope, node: ast.expr) -> Value:
@@ -202,23 +204,23 @@ def _given(scope: Scope, node: ast.expr) -> Value:
 def drop_followed(program: Program) -> None:
     """Functions and methods that make vectors go once every call of them was followed: nothing else needs them."""
     for module in program.modules.values():
-        for function in [f for f in module.followed if f not in module.edits.replaced]:
+        for function in [f for f in module.summaries.followed if f not in module.plan.edits.replaced]:
             if _makes_vectors(module, function) and not _is_needed(program, module, function):
-                module.edits.replaced[function] = []
+                module.plan.edits.replaced[function] = []
                 module.touch(function)
                 lines = range(function.lineno, (function.end_lineno or function.lineno) + 1)
-                module.findings = [f for f in module.findings if f.line not in lines]
+                module.plan.findings = [f for f in module.plan.findings if f.line not in lines]
 
 
 def _is_needed(program: Program, home: Module, function: ast.FunctionDef) -> bool:
     """Does anything but the calls that were followed use a function, or may it?"""
-    method = function not in home.functions.values()
+    method = function not in home.symbols.functions.values()
     own = set(walk(function))
     if function.decorator_list and not method:
         return True
     for module in program.modules.values():
-        kept = {n for s in module.kept if not hasattr(s, "body") for n in walk(s)}
-        followed = {c.func for c in home.followed[function] if c not in kept}
+        kept = {n for s in module.plan.kept if not hasattr(s, "body") for n in walk(s)}
+        followed = {c.func for c in home.summaries.followed[function] if c not in kept}
         for node in walk(module.source.tree):
             if node in own or node in followed or not isinstance(node, ast.Name | ast.Attribute | ast.alias):
                 continue
@@ -235,4 +237,4 @@ def _is_needed(program: Program, home: Module, function: ast.FunctionDef) -> boo
 
 def _goes_alone(module: Module, alias: ast.alias) -> bool:
     """Does an import that nothing uses any more go without its function?"""
-    return any(i.alias is alias and i.statement in module.source.tree.body for i in module.import_list)
+    return any(i.alias is alias and i.statement in module.source.tree.body for i in module.symbols.import_list)

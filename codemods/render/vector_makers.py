@@ -80,7 +80,7 @@ def _makes_vectors(module: Module, function: ast.FunctionDef) -> bool:
 
 def _qualified(module: Module, node: ast.AST) -> str:
     chain = dotted(node)
-    bound = module.imports.get(chain[0]) if chain is not None else None
+    bound = module.symbols.imports.get(chain[0]) if chain is not None else None
     return canonical(".".join((bound.path, *chain[1]))) if bound is not None and chain is not None else ""
 
 
@@ -337,7 +337,7 @@ class _Reading:
             self.extents.add(size)
             return Index(1, (Term(new_axis("0", size), "1", 0),))
         builtin = node.func.id if isinstance(node.func, ast.Name) and node.func.id not in self.names else ""
-        if builtin in _BUILTINS and builtin not in self.home.functions:
+        if builtin in _BUILTINS and builtin not in self.home.symbols.functions:
             return _BUILTINS[builtin](*arguments)
         raise _Unread
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def ask(scope: Scope, name: str) -> None:
     """Ask for the sizes of ``name`` to have a name in the next attempt, if only they differ."""
     if scope.outer is None and name not in scope.resized and _differ_in_size(scope, name):
-        scope.module.to_resize.add((scope.module.path, scope.function.lineno, name))
+        scope.module.plan.to_resize.add((scope.module.path, scope.function.lineno, name))
 
 
 def _differ_in_size(scope: Scope, name: str) -> bool:
@@ -58,7 +58,11 @@ def _form(scope: Scope, node: ast.expr) -> str:
 
 def begin(scope: Scope) -> None:
     """Name the sizes that an earlier attempt asked for."""
-    asked = [n for path, line, n in scope.module.resized if (path, line) == (scope.module.path, scope.function.lineno)]
+    asked = [
+        n
+        for path, line, n in scope.module.premises.resized
+        if (path, line) == (scope.module.path, scope.function.lineno)
+    ]
     for name in sorted(asked) if scope.outer is None else ():
         scope.resized[name] = scope.fresh(f"{name}_size")
         scope.assigned[scope.resized[name]] = scope.assigned[name]
@@ -82,4 +86,4 @@ def with_named_size(scope: Scope, name: str, vector: Index) -> Index:
 def restored(scope: Scope, statement: ast.For, name: str) -> None:
     """The size that a vector had before a loop, again at the start of each iteration: Beta 1 traced the body once."""
     size = scope.resized[name]
-    scope.module.edits.keep_over(statement, size, scope.fresh(f"{size}_before_loop"))
+    scope.module.plan.edits.keep_over(statement, size, scope.fresh(f"{size}_before_loop"))

@@ -80,7 +80,7 @@ def _named_function(scope: Scope, node: ast.expr) -> Function | None:
 
 
 def _module_function(scope: Scope, name: str) -> Function | None:
-    node = scope.module.functions.get(name)
+    node = scope.module.symbols.functions.get(name)
     return Function(node, name) if node is not None else None
 
 
@@ -145,4 +145,4 @@ def _index_by_position(scope: Scope, function: ast.FunctionDef, parameter: str, 
     if len(uses) != len(lookups) or not simple:
         raise Refuse(node, CODE, f"'{parameter}' is used otherwise than as {parameter}[idx]", "use a list")
     for lookup in lookups:
-        scope.module.edits.expressions[lookup] = parameter + "".join(f"[idx[{d}]]" for d in range(rank))
+        scope.module.plan.edits.expressions[lookup] = parameter + "".join(f"[idx[{d}]]" for d in range(rank))

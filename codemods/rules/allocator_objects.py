@@ -64,15 +64,15 @@ def address(scope: Scope, allocator: Allocator, place: Layout) -> Address:
 
 def drop_globals(module: Module) -> None:
     """Remove the objects of the module that only kernels used which make their own now."""
-    for name, functions in module.own_objects.items():
+    for name, functions in module.summaries.own_objects.items():
         inside = {id(node) for function in functions for node in walk(function)}
         loads = (n for n in of_kinds(module.source.tree, ast.Name) if n.id == name)
         if all(id(n) in inside or isinstance(n.ctx, ast.Store) for n in loads):
-            module.edits.replaced[global_of(module, name)] = []
+            module.plan.edits.replaced[global_of(module, name)] = []
 
 
 def _check_place(scope: Scope, call: ast.Call) -> None:
-    if scope.outer is not None or not scope.module.is_kernel(scope.function):
+    if scope.outer is not None or not scope.module.symbols.is_kernel(scope.function):
         raise Refuse(call, CODE, "an allocator object in a helper", "pass the address to the helper")
     if any(loop.traced_once for loop in scope.loops):
         raise Refuse(
@@ -89,7 +89,7 @@ def _check_place(scope: Scope, call: ast.Call) -> None:
 def _write_class(scope: Scope, cls: ast.ClassDef, method: ast.FunctionDef, name: str) -> None:
     """Make the class one of Beta 2, once."""
     module = scope.module
-    if method in module.analyzed:
+    if method in module.summaries.analyzed:
         return
     if cls.bases or cls.keywords or cls.decorator_list:
         raise Refuse(cls, CODE, f"the class {cls.name} is derived or decorated", "derive it from nl.NKIObject by hand")
@@ -101,12 +101,12 @@ def _write_class(scope: Scope, cls: ast.ClassDef, method: ast.FunctionDef, name:
         raise Refuse(
             returned, CODE, "an allocator object with more than base_addr and num_free_tiles", "compute address="
         )
-    module.edits.expressions[returned] = scope.source.segment(given["base_addr"])
+    module.plan.edits.expressions[returned] = scope.source.segment(given["base_addr"])
     for each in cls.body:
         if isinstance(each, ast.FunctionDef):
             scope.walk_function(each)
-    module.edits.bases[cls] = f"{scope.nl}.NKIObject"
-    module.touched.add(cls.name)
+    module.plan.edits.bases[cls] = f"{scope.nl}.NKIObject"
+    module.plan.touched.add(cls.name)
 
 
 def _check_calls(module: Module, cls: ast.ClassDef, method: ast.FunctionDef, name: str) -> None:
@@ -122,13 +122,13 @@ def _check_calls(module: Module, cls: ast.ClassDef, method: ast.FunctionDef, nam
 def _make_here(scope: Scope, name: str) -> None:
     """Let the kernel make an object of its own."""
     module = scope.module
-    functions = module.own_objects.setdefault(name, [])
+    functions = module.summaries.own_objects.setdefault(name, [])
     if scope.function in functions:
         return
     functions.append(scope.function)
     made = global_of(module, name)
     first = next(s for s in scope.function.body if not _is_docstring(s))
-    module.edits.before.setdefault(first, []).insert(0, New(scope.source.segment(made)))
+    module.plan.edits.before.setdefault(first, []).insert(0, New(scope.source.segment(made)))
     assert isinstance(made, ast.Assign) and isinstance(made.value, ast.expr)
     module.decide(made.value, name, "one in each kernel", "Beta 1 kept its state from one traced kernel to the next")
 

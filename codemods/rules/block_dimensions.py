@@ -94,7 +94,7 @@ def _style_of(scope: Scope, plan: Plan) -> Style:
     wanted = scope.module.options.blocks
     if wanted == "list":
         return Style("list", "--blocks list")
-    refused = scope.module.to_list.get(scope.module.position(plan.node), "")
+    refused = scope.module.premises.to_list.get(scope.module.position(plan.node), "")
     if refused and not isinstance(refused, NotInLoop):
         return Style("list", refused)
     found = uses(scope, plan.name, len(plan.blocks))

@@ -51,7 +51,7 @@ def rewrite(module: Module, function: ast.FunctionDef) -> None:
 
 
 def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
-    name = module.decorator(node)
+    name = module.symbols.decorator(node)
     if name in REMOVED:
         _drop(module, function, node)
     elif name == "nki.jit":
@@ -84,9 +84,9 @@ def _first_launcher(module: Module, function: ast.FunctionDef, node: ast.expr) -
         )
     if not module.options.enabled(CODE):
         raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
-    module.edits.expressions[node] = f"{module.alias('nki')}.jit"
-    module.applied[CODE] += 1
-    module.touched.add(function.name)
+    module.plan.edits.expressions[node] = f"{module.alias('nki')}.jit"
+    module.plan.applied[CODE] += 1
+    module.plan.touched.add(function.name)
 
 
 def _trace(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
@@ -100,17 +100,17 @@ def _short(module: Module, node: ast.expr) -> None:
     """``@neuronxcc.nki.jit`` is ``@nki.jit``."""
     target = node.func if isinstance(node, ast.Call) else node
     chain = dotted(target)
-    if chain is not None and chain[0] == "neuronxcc" and node not in module.edits.dropped_decorators:
-        text = module.edits.expressions.get(node, module.source.segment(node))
-        module.edits.expressions[node] = text.replace("neuronxcc.", "", 1)
+    if chain is not None and chain[0] == "neuronxcc" and node not in module.plan.edits.dropped_decorators:
+        text = module.plan.edits.expressions.get(node, module.source.segment(node))
+        module.plan.edits.expressions[node] = text.replace("neuronxcc.", "", 1)
 
 
 def _drop(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
     if not module.options.enabled(CODE):
         raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
-    module.edits.dropped_decorators.add(node)
-    module.applied[CODE] += 1
-    module.touched.add(function.name)
+    module.plan.edits.dropped_decorators.add(node)
+    module.plan.applied[CODE] += 1
+    module.plan.touched.add(function.name)
 
 
 def _is_dropped(option: str | None, value: ast.expr) -> bool:
@@ -146,9 +146,9 @@ def _jit(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
     jit = module.source.segment(node.func)
     text = f"{jit}({', '.join(module.source.segment(k) for k in kept)})" if kept else jit
     if text != module.source.segment(node):
-        module.edits.expressions[node] = text
-        module.applied[CODE] += 1
-        module.touched.add(function.name)
+        module.plan.edits.expressions[node] = text
+        module.plan.applied[CODE] += 1
+        module.plan.touched.add(function.name)
 
 
 def called_by_kernel(module: Module, function: ast.FunctionDef) -> bool:
@@ -156,14 +156,14 @@ def called_by_kernel(module: Module, function: ast.FunctionDef) -> bool:
     return any(
         _calls(other, name)
         for user, name in _users(module, function)
-        for other in user.functions.values()
-        if other is not function and (user.is_kernel(other) or other in user.program.kernel_code)
+        for other in user.symbols.functions.values()
+        if other is not function and (user.symbols.is_kernel(other) or other in user.program.kernel_code)
     )
 
 
 def _users(module: Module, function: ast.FunctionDef) -> list[tuple[Module, str]]:
     """The modules that can call a function, and the name that it has there."""
-    around = next((around for around, kernel in module.inner_kernels if kernel is function), ())
+    around = next((around for around, kernel in module.symbols.inner_kernels if kernel is function), ())
     if around:
         named = [(module, around[0].name), *module.program.users(module, around[0].name)]
         return [(user, f"{name}.{function.name}") for user, name in named]

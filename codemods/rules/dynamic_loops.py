@@ -47,8 +47,8 @@ def rewrite(scope: Scope, loop: ast.For) -> None:
     scope.apply(CODE, loop)
     bounds = [_bound(scope, argument) for argument in call.args]
     first, last = bounds if len(bounds) == 2 else ("0", bounds[0])
-    scope.module.edits.expressions[call] = f"{scope.nl}.dynamic_range({first}, {last}, 1)"
-    scope.module.edits.before.setdefault(loop, []).extend(scope.out)
+    scope.module.plan.edits.expressions[call] = f"{scope.nl}.dynamic_range({first}, {last}, 1)"
+    scope.module.plan.edits.before.setdefault(loop, []).extend(scope.out)
     scope.out = []
 
 

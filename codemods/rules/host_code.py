@@ -103,7 +103,7 @@ class _Host:
     def statements(self, node: ast.AST, owner: Owner) -> Iterator[tuple[ast.stmt, Owner]]:
         """Statements of host code, each with the function (or module) whose names it reads."""
         for statement in [*getattr(node, "body", ()), *getattr(node, "orelse", ())]:
-            if statement in self.module.analyzed or statement in self.module.edits.replaced:
+            if statement in self.module.summaries.analyzed or statement in self.module.plan.edits.replaced:
                 continue
             yield statement, owner
             yield from self.statements(statement, statement if isinstance(statement, ast.FunctionDef) else owner)
@@ -111,12 +111,12 @@ class _Host:
     # Statements -------------------------------------------------------------------------------------------------
 
     def rewrite(self, statement: ast.stmt, owner: Owner) -> None:
-        applied = self.module.applied[CODE]
+        applied = self.module.plan.applied[CODE]
         refusal = self.module.program.draft.attempt(self._rewrite, statement, owner)
         if refusal is not None:
-            self.module.applied[CODE] = applied
+            self.module.plan.applied[CODE] = applied
             self.module.report(refusal)
-        if self.module.applied[CODE] != applied:
+        if self.module.plan.applied[CODE] != applied:
             self.module.touch(statement)
 
     def _rewrite(self, statement: ast.stmt, owner: Owner) -> None:
@@ -127,12 +127,12 @@ class _Host:
         elif isinstance(statement, SIMPLE):
             text = self._text(statement, owner)
             if text != self.module.source.segment(statement):
-                self.module.edits.replaced[statement] = [New(text)]
+                self.module.plan.edits.replaced[statement] = [New(text)]
 
     def _header(self, node: ast.expr, owner: Owner) -> None:
         text = self._text(node, owner)
         if text != self.module.source.segment(node):
-            self.module.edits.expressions[node] = text
+            self.module.plan.edits.expressions[node] = text
 
     def _text(self, node: ast.AST, owner: Owner) -> str:
         replacements: list[tuple[ast.AST, str]] = []
@@ -142,12 +142,12 @@ class _Host:
     def _collect(self, node: ast.AST, owner: Owner, replacements: list[tuple[ast.AST, str]]) -> None:
         text = self._translated(node, owner)
         if text is not None:
-            self.module.applied[CODE] += 1
+            self.module.plan.applied[CODE] += 1
             replacements.append((node, text))
             return
         for child in children(node):
             if self._is_level(child):
-                self.module.applied[CODE] += 1
+                self.module.plan.applied[CODE] += 1
                 replacements.append((child, self._level(child, isinstance(node, ast.Call | ast.keyword | ast.Assign))))
             else:
                 self._collect(child, owner, replacements)
@@ -156,7 +156,7 @@ class _Host:
         """Is a node the level ``logging.OFF`` that importing ``neuronxcc`` leaves behind?"""
         if not (isinstance(node, ast.Attribute) and node.attr == "OFF" and self.module.options.enabled(CODE)):
             return False
-        return self.module.host_name(node) == "logging.OFF" and not self._is_level_bound()
+        return self.module.symbols.host_name(node) == "logging.OFF" and not self._is_level_bound()
 
     def _is_level_bound(self) -> bool:
         """Does the module give ``logging`` a level of that name itself?"""
@@ -178,7 +178,7 @@ class _Host:
         if not isinstance(node, ast.Call):
             return None
         options = node.func if isinstance(node.func, ast.Call) and not node.func.args else node
-        name = self.module.host_name(options.func)
+        name = self.module.symbols.host_name(options.func)
         if name in OUTPUT_HARNESSES:
             self._writes_outputs(node)
         if name in HARNESSES:
@@ -194,7 +194,7 @@ class _Host:
     def _writes_outputs(self, node: ast.Call) -> None:
         """``nki_jit(kernel)`` of torch_neuronx; one that Beta 1 brought along has a finding of its own."""
         kernel = node.args[0] if node.args else node
-        item = self.module.imports.get(kernel.id) if isinstance(kernel, ast.Name) else None
+        item = self.module.symbols.imports.get(kernel.id) if isinstance(kernel, ast.Name) else None
         if node.args and not (item is not None and item.is_nki):
             raise Refuse(node, CODE, OUTPUTS, "launch the kernel itself, and take what it returns")
 
@@ -219,7 +219,7 @@ class _Host:
         if isinstance(node, ast.BinOp):
             return self._is_array(node.left, owner, seen) or self._is_array(node.right, owner, seen)
         if isinstance(node, ast.Call):
-            name = self.module.host_name(node.func)
+            name = self.module.symbols.host_name(node.func)
             made = name.startswith("np.") and name.rpartition(".")[2] in _MAKES_ARRAY and bool(node.args)
             return made or name == "nl.static_cast" or getattr(node.func, "attr", "") == "astype"
         if isinstance(node, ast.Name) and node.id not in seen and not self._rebinds_globals():

@@ -61,23 +61,23 @@ def _write_head(cls: Class) -> None:
     """The base of the class, and the decorator that a named tuple needs instead of its own."""
     module, node = cls.home, cls.node
     if not node.bases or cls.is_named_tuple:
-        module.edits.bases[node] = f"{module.alias('nl')}.NKIObject"
+        module.plan.edits.bases[node] = f"{module.alias('nl')}.NKIObject"
         _applied(cls)
     if cls.is_named_tuple:
-        name = next((i.name for i in module.import_list if i.path == "dataclasses.dataclass"), None)
+        name = next((i.name for i in module.symbols.import_list if i.path == "dataclasses.dataclass"), None)
         if name is None:
-            name = module.from_imports["dataclasses"] = "dataclass"
-        module.edits.class_decorators[node] = f"{name}(frozen=True)"
+            name = module.names.from_imports["dataclasses"] = "dataclass"
+        module.plan.edits.class_decorators[node] = f"{name}(frozen=True)"
 
 
 def _applied(cls: Class) -> None:
-    cls.home.applied[CODE] += 1
-    cls.home.touched.add(cls.node.name)
+    cls.home.plan.applied[CODE] += 1
+    cls.home.plan.touched.add(cls.node.name)
 
 
 def _write_method(cls: Class, method: ast.FunctionDef) -> Parameters:
     """Write the decorator of a method for Beta 2; returns what is known of its parameters."""
-    edits = cls.home.edits
+    edits = cls.home.plan.edits
     if cls.kind(method) == "classmethod":
         first = (method.args.posonlyargs or method.args.args)[0]
         edits.expressions[method.decorator_list[0]] = "staticmethod"
@@ -92,14 +92,14 @@ def _write_method(cls: Class, method: ast.FunctionDef) -> Parameters:
 
 def _used(program: Program) -> list[tuple[Module, ast.ClassDef]]:
     """Classes that kernels and helpers name, and those that these name in turn."""
-    pending: list[tuple[Module, ast.AST]] = [(m, f) for m in program.modules.values() for f in m.analyzed]
+    pending: list[tuple[Module, ast.AST]] = [(m, f) for m in program.modules.values() for f in m.summaries.analyzed]
     found: dict[ast.ClassDef, Module] = {}
     seen: set[tuple[str, str]] = set()
     while pending:
         module, user = pending.pop()
         for node in walk(user):
             path, name = program.origin(module, node)
-            used = program.modules[path].classes.get(name)
+            used = program.modules[path].symbols.classes.get(name)
             if used is not None and used not in found:
                 found[used] = program.modules[path]
                 pending.append((found[used], used))
@@ -108,7 +108,12 @@ def _used(program: Program) -> list[tuple[Module, ast.ClassDef]]:
                 home = program.modules[path]
                 statements = module_statements(home.source.tree)
                 pending += [(home, s.value) for s in statements if isinstance(s, ast.Assign) and _binds(s, name)]
-    return [(module, node) for module in program.modules.values() for node in module.classes.values() if node in found]
+    return [
+        (module, node)
+        for module in program.modules.values()
+        for node in module.symbols.classes.values()
+        if node in found
+    ]
 
 
 def _binds(statement: ast.Assign, name: str) -> bool:

@@ -44,7 +44,7 @@ def lost_writes(program: Program) -> dict[ast.stmt, Refuse]:
     summaries = Summaries(program)
     found: dict[ast.stmt, Refuse] = {}
     for module in program.modules.values():
-        for function in [*module.functions.values(), *(kernel for _, kernel in module.inner_kernels)]:
+        for function in [*module.symbols.functions.values(), *(kernel for _, kernel in module.symbols.inner_kernels)]:
             if function in program.kernel_code:
                 summary = summaries.of(module, function)
                 for write, refusal in _refusals(module, function, summary):
@@ -66,8 +66,8 @@ def _refusals(module: Module, function: ast.FunctionDef, summary: Summary) -> li
 
 def _is_kernel(module: Module, function: ast.FunctionDef) -> bool:
     """Is a function decorated as one that host code launches, be it through ``nki.trace`` of the first releases?"""
-    traced = any(module.decorator(decorator) == "nki.trace" for decorator in function.decorator_list)
-    return traced or module.is_launchable(function)
+    traced = any(module.symbols.decorator(decorator) == "nki.trace" for decorator in function.decorator_list)
+    return traced or module.symbols.is_launchable(function)
 
 
 def _lost(function: ast.FunctionDef, write: Write) -> Refuse:

@@ -51,9 +51,9 @@ def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
             continue
         saved = _saved_already(scope, statement, name)
         if saved:
-            scope.module.edits.keep_again(statement, name, saved)
+            scope.module.plan.edits.keep_again(statement, name, saved)
         else:
-            scope.module.edits.keep_over(statement, name, scope.fresh(f"{name}_before_loop"))
+            scope.module.plan.edits.keep_over(statement, name, scope.fresh(f"{name}_before_loop"))
 
 
 def _saved_already(scope: Scope, statement: ast.For, name: str) -> str:
@@ -64,13 +64,13 @@ def _saved_already(scope: Scope, statement: ast.For, name: str) -> str:
     if not isinstance(around, ast.For) or not any(s is statement for s in around.body) or elsewhere:
         return ""
     before = itertools.takewhile(lambda s: s is not statement, around.body)
-    texts = [new.text for new in scope.module.edits.prologue.get(around, []) if new.keeps == name]
+    texts = [new.text for new in scope.module.plan.edits.prologue.get(around, []) if new.keeps == name]
     return texts[0].removeprefix(f"{name} = ") if texts and not any(name in bound_by(s) for s in before) else ""
 
 
 def drop_needless(scope: Scope, statement: ast.For) -> None:
     """Take :func:`restore_state` back for names that the rewritten body does not bind any more (``psum += matmul``)."""
-    edits = scope.module.edits
+    edits = scope.module.plan.edits
     kept = {new.keeps for new in edits.prologue.get(statement, []) if new.keeps}
     if not kept:
         return
@@ -79,7 +79,7 @@ def drop_needless(scope: Scope, statement: ast.For) -> None:
     for written in (edits.before.get(statement, []), edits.prologue[statement]):
         written[:] = [new for new in written if new.keeps not in needless]
     if needless == kept:
-        scope.module.applied[CODE] -= 1
+        scope.module.plan.applied[CODE] -= 1
 
 
 def check_last(scope: Scope, statement: ast.Return) -> None:
@@ -203,7 +203,7 @@ def report_objects(scope: Scope, loop: ast.For) -> None:
         known = scope.env.get(change.name)
         unknown = type(known) is Value or isinstance(known, Gone)
         tensor = isinstance(known, Hbm | Tile) or (change.stored and unknown)
-        if change.name in inside or change.name in scope.module.imports or tensor:
+        if change.name in inside or change.name in scope.module.symbols.imports or tensor:
             continue
         message = f"'{change.name}' is changed in place by a loop whose body Beta 1 traced once"
         scope.module.report(Refuse(change.node, CODE, message, "change it before or after the loop"))

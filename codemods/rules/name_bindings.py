@@ -38,8 +38,8 @@ GOLDENS = ("function_in_branches",)
 
 def report(module: Module, output: ast.Module, origins: Origins) -> bool:
     """Report the names of a module's ``output`` that may mean something else than they did; are there any?"""
-    declared = declarations(module.planned, module.source.tree)
-    found = list(violations(module.source.tree, output, origins, module.traced_once, declared, module.kept))
+    declared = declarations(module.plan.tensors, module.source.tree)
+    found = list(violations(module.source.tree, output, origins, module.plan.traced_once, declared, module.plan.kept))
     for violation in found:
         module.report(_refusal(violation))
     return bool(found)
@@ -71,7 +71,7 @@ def _borders(module: Module) -> Iterator[tuple[str, str, str, ast.stmt]]:
     program = module.program
     for name, link in program.links[module.path].items():
         home = program.modules[link.path]
-        function, cls = home.functions.get(link.name), home.classes.get(link.name)
+        function, cls = home.symbols.functions.get(link.name), home.symbols.classes.get(link.name)
         if not link.name or function in program.kernel_code or cls in program.kernel_code.classes:
             yield module.path, link.path, link.name or name, link.statement
 

@@ -50,12 +50,12 @@ _SUPERFLUOUS = {"numpy", "math", "typing"} | LIBRARIES
 def rewrite(module: Module) -> None:
     """Rewrite the imports, once it is known what the rewritten code still uses."""
     used = names_left(module)
-    while any(name not in used for name in module.support):
-        module.support = {name: text for name, text in module.support.items() if name in used}
+    while any(name not in used for name in module.names.support):
+        module.names.support = {name: text for name, text in module.names.support.items() if name in used}
         used = names_left(module)
-    for name, alias in module.global_aliases.items():
+    for name, alias in module.environment.aliases.items():
         if name not in used and not any(module.program.users(module, name)):
-            module.edits.replaced[alias] = []
+            module.plan.edits.replaced[alias] = []
         else:
             module.report(
                 Refuse(alias, CODE, f"'{name}' stands for something that Beta 2 does not have", "remove its last use")
@@ -64,17 +64,17 @@ def rewrite(module: Module) -> None:
     used = names_left(module)
     blocks = import_blocks(module.source.tree)
     written: dict[Block, set[str]] = {}
-    for statement in dict.fromkeys(item.statement for item in module.import_list):
-        items = [item for item in module.import_list if item.statement is statement]
-        if statement in module.edits.replaced:
+    for statement in dict.fromkeys(item.statement for item in module.symbols.import_list):
+        items = [item for item in module.symbols.import_list if item.statement is statement]
+        if statement in module.plan.edits.replaced:
             continue
         block = blocks[statement]
-        asked = {i.name for i in items if block.is_probe and canonical(i.path) not in _PACKAGES} - module.names
+        asked = {i.name for i in items if block.is_probe and canonical(i.path) not in _PACKAGES} - module.symbols.names
         _statement(module, statement, items, used, asked, written.setdefault(block, set()), aliases)
     _keep_probes(module, blocks)
     _drop_empty_tries(module, blocks)
     _added(module, used)
-    for origin, names in module.needed_names.items():
+    for origin, names in module.names.needed_names.items():
         _import_copies(module, origin, names)
     leftovers.report(module)
 
@@ -83,7 +83,7 @@ def _import_copies(module: Module, statement: ast.ImportFrom, names: dict[str, s
     """Copies of an imported function (NKI003) are imported from where it comes from."""
     listed = ", ".join(name if name == local else f"{name} as {local}" for name, local in sorted(names.items()))
     new = New(f"from {'.' * statement.level}{statement.module or ''} import {listed}")
-    module.edits.replaced.setdefault(statement, [New(module.source.segment(statement))]).append(new)
+    module.plan.edits.replaced.setdefault(statement, [New(module.source.segment(statement))]).append(new)
 
 
 def _statement(
@@ -102,11 +102,11 @@ def _statement(
     """
     texts: list[str] = []
     for item in items:
-        if item.is_compiler and (item.name in used or item.name not in module.names):
+        if item.is_compiler and (item.name in used or item.name not in module.symbols.names):
             texts.append(_same(statement, item))
             continue
         if not item.is_nki:
-            unused = item.name in module.names - used and _superfluous(module, item)
+            unused = item.name in module.symbols.names - used and _superfluous(module, item)
             texts += [] if unused else [_same(statement, item)]
             continue
         alias = aliases.get(item.name)
@@ -126,10 +126,10 @@ def _statement(
     if merged == _merged([_same(statement, item) for item in items]):
         return
     written.update(texts)
-    module.applied[CODE] += 1
-    if statement in module.nested_imports:
+    module.plan.applied[CODE] += 1
+    if statement in module.symbols.nested_imports:
         module.touch(statement)
-    module.edits.replaced[statement] = [New(text) for text in merged]
+    module.plan.edits.replaced[statement] = [New(text) for text in merged]
 
 
 def _undecided(refusal: Refuse, item: Import) -> Refuse:
@@ -141,28 +141,28 @@ def _keep_probes(module: Module, blocks: dict[ast.Import | ast.ImportFrom, Block
     """A ``try`` that asks whether NKI can be imported still asks it where its imports are used no more."""
     probes: dict[Block, list[ast.Import | ast.ImportFrom]] = {}
     for statement, block in blocks.items():
-        if block.is_probe and any(i.is_nki for i in module.import_list if i.statement is statement):
+        if block.is_probe and any(i.is_nki for i in module.symbols.import_list if i.statement is statement):
             probes.setdefault(block, []).append(statement)
     for statements in probes.values():
-        if not any(module.edits.replaced.get(statement, True) for statement in statements):
-            module.edits.replaced[statements[0]] = [New("import nki")]
+        if not any(module.plan.edits.replaced.get(statement, True) for statement in statements):
+            module.plan.edits.replaced[statements[0]] = [New("import nki")]
 
 
 def _drop_empty_tries(module: Module, blocks: dict[ast.Import | ast.ImportFrom, Block]) -> None:
     """A ``try`` with nothing in it but imports that are gone goes, too."""
     for node in {block.owner for block in blocks.values()}:
         statements = [s for part in parts_of_try(node) for s in part] if isinstance(node, ast.Try) else []
-        gone = all(isinstance(s, ast.Pass) or module.edits.replaced.get(s) == [] for s in statements)
+        gone = all(isinstance(s, ast.Pass) or module.plan.edits.replaced.get(s) == [] for s in statements)
         if statements and gone and isinstance(node, ast.Try) and not node.finalbody:
-            module.edits.replaced[node] = []
+            module.plan.edits.replaced[node] = []
 
 
 def _superfluous(module: Module, item: Import) -> bool:
     """Is an import without use one that only the old code needed, or one of a function that is gone?"""
     link = module.program.links[module.path].get(item.name)
     home = module.program.modules[link.path] if link is not None and link.name else None
-    function = home.functions.get(link.name) if home is not None and link is not None else None
-    gone = home is not None and function is not None and home.edits.replaced.get(function) == []
+    function = home.symbols.functions.get(link.name) if home is not None and link is not None else None
+    gone = home is not None and function is not None and home.plan.edits.replaced.get(function) == []
     return gone or item.path in OUTPUT_HARNESSES or item.path.partition(".")[0] in _SUPERFLUOUS
 
 
@@ -190,7 +190,7 @@ def _beta2(module: Module, statement: ast.Import | ast.ImportFrom, item: Import,
     if rest and root in MODULES and (beta2_has(path) or path == "nki.jit"):
         bound = f" as {item.name}" if item.name != rest else ""
         return [f"from {MODULES[root]} import {rest}{bound}"]
-    old, home = home_of(module.homes, item)
+    old, home = home_of(module.premises.homes, item)
     if home is not None and home.module:
         raise under_review(statement, item, old, home)
     raise _kept(statement, item)
@@ -215,34 +215,40 @@ def _merged(texts: list[str]) -> list[str]:
 
 def _added(module: Module, used: set[str]) -> None:
     """Imports that rewritten code needs and that the module did not have: after its last NKI import."""
-    if not (module.needed_imports or module.from_imports):
+    if not (module.names.needed_imports or module.names.from_imports):
         return
     last = _anchor(module)
     new = []
     present = {
-        (canonical(item.path), item.name) for item in module.import_list if item.statement not in module.nested_imports
+        (canonical(item.path), item.name)
+        for item in module.symbols.import_list
+        if item.statement not in module.symbols.nested_imports
     }
-    for root, name in sorted(module.needed_imports.items()):
+    for root, name in sorted(module.names.needed_imports.items()):
         if (root, name) in present or name not in used:
             continue
         target = BETA2.get(root, root)
         new.append(New(f"import {target}" if name == target else f"import {target} as {name}"))
-    for path, name in sorted(module.from_imports.items()):
-        if not any(item.path == f"{path}.{name}" and item.name == name for item in module.import_list):
+    for path, name in sorted(module.names.from_imports.items()):
+        if not any(item.path == f"{path}.{name}" and item.name == name for item in module.symbols.import_list):
             new.append(New(f"from {path} import {name}"))
-    if last in module.edits.replaced:
-        module.edits.replaced[last] += new
+    if last in module.plan.edits.replaced:
+        module.plan.edits.replaced[last] += new
     elif new and isinstance(last, ast.Import | ast.ImportFrom | ast.Expr):
-        module.edits.replaced[last] = [New(module.source.segment(last)), *new]
+        module.plan.edits.replaced[last] = [New(module.source.segment(last)), *new]
     elif new:
-        module.edits.before.setdefault(last, []).extend(new)
+        module.plan.edits.before.setdefault(last, []).extend(new)
 
 
 def _anchor(module: Module) -> ast.stmt:
     """Where imports are added: behind the last import of NKI, else of anything, else at the top."""
     body = module.source.tree.body
     imports = [s for s in body if isinstance(s, ast.Import | ast.ImportFrom)]
-    ours = {i.statement for i in module.imports.values() if i.is_nki and i.statement not in module.nested_imports}
+    ours = {
+        i.statement
+        for i in module.symbols.imports.values()
+        if i.is_nki and i.statement not in module.symbols.nested_imports
+    }
     found = [s for s in imports if s in ours] or _guarded(module, ours) or imports
     return found[-1] if found else body[0]
 

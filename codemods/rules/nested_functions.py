@@ -58,11 +58,17 @@ def bound_names(function: ast.FunctionDef) -> set[str]:
 
 def _closure(scope: Scope, function: ast.FunctionDef) -> list[str]:
     """Names of the enclosing function that the rewritten ``function`` reads, in the order of the source."""
-    read, stored = names_used(scope.module.edits, [function])
+    read, stored = names_used(scope.module.plan.edits, [function])
     bound = bound_names(function) | stored
     module = scope.module
-    known = set(module.imports) | set(module.functions) | set(dir(builtins)) | module.globals | set(module.support)
-    known |= set(module.needed_imports.values()) | {name for name, _ in module.lifted.values()}
+    known = (
+        set(module.symbols.imports)
+        | set(module.symbols.functions)
+        | set(dir(builtins))
+        | module.symbols.globals
+        | set(module.names.support)
+    )
+    known |= set(module.names.needed_imports.values()) | {name for name, _ in module.summaries.lifted.values()}
     free = {name for name in read - bound if name in scope.assigned or name in scope.env or name not in known}
     order = {n.id: (n.lineno, n.col_offset) for n in reversed(list(walk(function))) if isinstance(n, ast.Name)}
     return sorted(free, key=lambda name: (order.get(name, (10**9, 0)), name))
@@ -76,31 +82,31 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
     """
     node = function.node
     module = scope.module
-    if node in module.lifting:
+    if node in module.summaries.lifting:
         raise Refuse(node, CODE, f"the nested function '{node.name}' calls itself", _HELP)
-    if node in module.lifted:
-        name, closure = module.lifted[node]
+    if node in module.summaries.lifted:
+        name, closure = module.summaries.lifted[node]
         _check_closure(scope, function, closure)
         return name, [f"{n}={n}" for n in closure]
     _check_form(scope, node)
     scope.apply(CODE, node)
-    name = node.name if node.name not in module.functions and node.name not in module.globals else ""
-    if not name or any(n.name == node.name for n in module.lifted):
+    name = node.name if node.name not in module.symbols.functions and node.name not in module.symbols.globals else ""
+    if not name or any(n.name == node.name for n in module.summaries.lifted):
         name = module.fresh(node.name)
-    module.lifted[node] = (name, [])
-    module.edits.lifted.setdefault(scope.outermost, []).append(node)
+    module.summaries.lifted[node] = (name, [])
+    module.plan.edits.lifted.setdefault(scope.outermost, []).append(node)
     if name != node.name:
-        module.edits.renamed[node] = name
-    module.edits.replaced[node] = []
-    module.lifting.add(node)
+        module.plan.edits.renamed[node] = name
+    module.plan.edits.replaced[node] = []
+    module.summaries.lifting.add(node)
     scope.walk_function(node, told)
-    module.lifting.discard(node)
+    module.summaries.lifting.discard(node)
     closure = _closure(scope, node)
-    module.lifted[node] = (name, closure)
-    module.edits.parameters[node] = closure
+    module.summaries.lifted[node] = (name, closure)
+    module.plan.edits.parameters[node] = closure
     scope.captured.update(closure)
     read = {n.id for n in of_kinds(node, ast.Name)} - bound_names(node)
-    module.captured[node] = {name: scope.env[name] for name in sorted(read) if name in scope.env}
+    module.summaries.captured[node] = {name: scope.env[name] for name in sorted(read) if name in scope.env}
     _check_closure(scope, function, closure)
     return name, [f"{n}={n}" for n in closure]
 
@@ -118,7 +124,7 @@ def _check_form(scope: Scope, node: ast.FunctionDef) -> None:
 
 def _check_closure(scope: Scope, function: Function, closure: list[str]) -> None:
     """Every call must find what the first one found: the function is written once."""
-    for name, value in scope.module.captured.get(function.node, {}).items():
+    for name, value in scope.module.summaries.captured.get(function.node, {}).items():
         now = scope.env.get(name)
         moved = getattr(now, "origin", None) != getattr(value, "origin", None)  # another part of a tensor
         is_number = isinstance(value, Python | DType) and isinstance(now, Python | DType)
@@ -137,8 +143,8 @@ def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) 
     have. Raises :class:`Refuse` when running the factory's body again for each tile could change something.
     """
     module = scope.module
-    if factory in module.flattened:
-        return module.flattened[factory]
+    if factory in module.summaries.flattened:
+        return module.summaries.flattened[factory]
     inner = next((s for s in factory.body if isinstance(s, ast.FunctionDef)), None)
     last = factory.body[-1]
     plain = inner is not None and isinstance(last, ast.Return) and isinstance(last.value, ast.Name)
@@ -165,9 +171,9 @@ def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) 
         raise Refuse(
             call, codes.ALLOC_FUNCTION, f"'{factory.name}' and its closure share parameter names", "rename them"
         )
-    module.flattened[factory] = factory.name
-    module.edits.flattened[factory] = inner
-    module.touched.add(factory.name)
+    module.summaries.flattened[factory] = factory.name
+    module.plan.edits.flattened[factory] = inner
+    module.plan.touched.add(factory.name)
     return factory.name
 
 

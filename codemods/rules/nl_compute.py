@@ -243,7 +243,7 @@ def _by_reciprocal(
         )
     _assert_floats(scope, node, dtype or natural, *kinds)
     bound = BY_NUMBER_ULPS if isinstance(divisor, str) else BY_TILE_ULPS
-    inexact = scope.module.inexact
+    inexact = scope.module.plan.inexact
     scope.draft.put(inexact, CODE, max(bound, inexact.get(CODE, 0)))
     if isinstance(divisor, str):
         assert isinstance(dividend, Operand)

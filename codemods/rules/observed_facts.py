@@ -58,7 +58,7 @@ def with_observed(scope: Scope, argument: ast.arg, known: Value, told: Value | N
     assumption = Assumption(
         argument.lineno, argument.col_offset + 1, name, function.name, _described(common), function.cases
     )
-    scope.module.assumptions.add(assumption)
+    scope.module.plan.assumptions.add(assumption)
     # A matmul into the tile of a caller that nobody sees is left alone: whether it starts a group, the caller tells.
     return of_another(name, found) if isinstance(told, Tile) else found
 

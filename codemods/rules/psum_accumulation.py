@@ -292,7 +292,7 @@ def _is_kept(
 def _is_api(module: Module, node: ast.expr) -> bool:
     """Does a call mean a function of NKI or of another package?"""
     chain = dotted(node)
-    bound = module.imports.get(chain[0]) if chain is not None else None
+    bound = module.symbols.imports.get(chain[0]) if chain is not None else None
     return bound is not None and bound.is_nki
 
 
@@ -301,7 +301,7 @@ def _kept_arguments(
 ) -> list[ast.AST]:
     """The arguments of a call that its function may keep; one that is at hand is looked into."""
     given: list[ast.AST] = [*node.args, *(keyword.value for keyword in node.keywords)]
-    own = home.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
+    own = home.symbols.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
     module, function = (home, own) if own is not None else home.program.function(home, node.func) or (home, None)
     if function is None or function in seen or any(isinstance(a, ast.Starred) for a in node.args):
         return given
@@ -320,7 +320,7 @@ def _drop_unused(scope: Scope, declaration: Declaration) -> None:
         return
     if scope.branch or scope.psum_writes.get(declaration) or not _is_only_used_in(scope, declaration):
         return
-    edits = scope.module.edits
+    edits = scope.module.plan.edits
     for statement, new in edits.replaced.items():
         if [n.text for n in new] == [f"{declaration.name} = {declaration.text}"]:
             edits.replaced[statement] = []

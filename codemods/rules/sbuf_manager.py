@@ -60,7 +60,7 @@ def place(scope: Scope) -> None:
         return
     tensors, plan = _planned(scope, tensors)
     for tensor, reason in plan.unsuited.items():
-        scope.module.blocked[scope.module.position(tensor.plan.node)] = NotInLoop(reason)
+        scope.module.plan.blocked[scope.module.position(tensor.plan.node)] = NotInLoop(reason)
     for tensor in tensors:
         if tensor not in plan.way:
             _keep(scope, tensor, plan.reasons[tensor])
@@ -92,7 +92,7 @@ def _planned(scope: Scope, tensors: list[Pinned]) -> tuple[list[Pinned], StackPl
 def _drop_objects(scope: Scope, names: set[str]) -> None:
     """The objects that hand out nothing any more are not made."""
     made = {scope.source.segment(global_of(scope.module, name)) for name in names}
-    for written in scope.module.edits.before.values():
+    for written in scope.module.plan.edits.before.values():
         written[:] = [new for new in written if new.text not in made]
 
 
@@ -114,7 +114,7 @@ def _keep(scope: Scope, tensor: Pinned, reason: str) -> None:
 
 
 def _write(scope: Scope, plan: StackPlan) -> None:
-    edits = scope.module.edits
+    edits = scope.module.plan.edits
     manager = scope.fresh("sbm")
     allocations: dict[ast.For | None, list[New]] = defaultdict(list)
     for tensor, way in plan.way.items():
@@ -144,7 +144,7 @@ def _write(scope: Scope, plan: StackPlan) -> None:
 
 def _made(scope: Scope, plan: StackPlan, manager: str) -> str:
     module = scope.module
-    module.from_imports[_MODULE] = _CLASS
+    module.names.from_imports[_MODULE] = _CLASS
     upper = plan.upper or f"{scope.nl}.tile_size.total_available_sbuf_size"
     return f"{manager} = {_CLASS}({plan.lower}, {upper})"
 
@@ -190,7 +190,7 @@ def _ring(scope: Scope, tensor: Pinned, call: str) -> list[str]:
     plan = tensor.plan
     turning = [(i, n) for i, n in zip(plan.index, tensor.tiles, strict=True) if scope.constant(n) != 1]
     if tensor.indexed:
-        scope.module.planned.append(Planned(plan.node, plan.name, plan.name, call))
+        scope.module.plan.tensors.append(Planned(plan.node, plan.name, plan.name, call))
         index = [scope.fresh(f"{plan.name}_tile") if i.isdigit() else i for i in plan.index]
         return list_of_tiles(plan.name, tensor.tiles, index, [], call)
     tiles = scope.fresh(f"{plan.name}_physical")
@@ -211,7 +211,7 @@ def _has_one_name(scope: Scope, tensor: Pinned) -> bool:
 
 
 def _replace(scope: Scope, tensor: Pinned, lines: list[New]) -> None:
-    edits = scope.module.edits
+    edits = scope.module.plan.edits
     written = edits.prologue[tensor.loop] if tensor.loop is not None else edits.replaced[tensor.plan.statement]
     declared = edits.replaced.get(tensor.plan.statement, [])
     declared[:] = [new for new in declared if tensor.loop is None or not new.text.startswith(f"{tensor.base} = ")]
@@ -225,7 +225,7 @@ def _replace(scope: Scope, tensor: Pinned, lines: list[New]) -> None:
 def _drop_counters(scope: Scope, plan: StackPlan) -> None:
     """Remove the assignments of names that served the addresses which the manager gives out now."""
     dead = _related(scope, {n.id for t in plan.way for n in walk(_base(t)) if isinstance(n, ast.Name)})
-    edits = scope.module.edits
+    edits = scope.module.plan.edits
     replaced = dict(edits.replaced)
     lines = [(written, list(written)) for planned in (edits.before, edits.prologue) for written in planned.values()]
     while dead:

@@ -33,7 +33,7 @@ def rewrite(module: Module) -> None:
     """Rewrite the annotations of the parameters, results and class attributes of a module's kernel code."""
     if not module.options.enabled(CODE):
         return
-    copies = [node for nodes in module.copies.values() for node in nodes]
+    copies = [node for nodes in module.summaries.copies.values() for node in nodes]
     for holder, annotation in (found for root in (*_kernel_code(module), *copies) for found in _annotations(root)):
         _rewrite_one(module, holder, annotation)
 
@@ -52,10 +52,10 @@ def _rewrite_one(module: Module, holder: ast.AST, annotation: ast.expr) -> None:
         return
     text = [(node, f"{module.alias('nl')}.ndarray") for node in tensors]
     if isinstance(holder, ast.AnnAssign):
-        module.edits.replaced[holder] = [New(module.source.segment(holder, text))]
+        module.plan.edits.replaced[holder] = [New(module.source.segment(holder, text))]
     else:
-        module.edits.expressions[annotation] = module.source.segment(annotation, text)
-    module.applied[CODE] += 1
+        module.plan.edits.expressions[annotation] = module.source.segment(annotation, text)
+    module.plan.applied[CODE] += 1
     module.touch(annotation)
 
 
@@ -79,10 +79,10 @@ def _is_gone(module: Module, node: ast.expr) -> bool:
 
 def _drop(module: Module, holder: ast.AST, annotation: ast.expr) -> None:
     if isinstance(holder, ast.AnnAssign):
-        module.edits.replaced[holder] = [New(module.source.segment(holder, [(annotation, "object")]))]
+        module.plan.edits.replaced[holder] = [New(module.source.segment(holder, [(annotation, "object")]))]
     else:
-        module.edits.expressions[annotation] = ""
-    module.applied[CODE] += 1
+        module.plan.edits.expressions[annotation] = ""
+    module.plan.applied[CODE] += 1
     module.touch(annotation)
 
 
@@ -113,5 +113,5 @@ def _tensors(module: Module, annotation: ast.expr) -> Iterator[ast.expr]:
 
 def _means(module: Module, node: ast.AST) -> str | None:
     chain = dotted(node)
-    bound = module.imports.get(chain[0]) if chain is not None else None
+    bound = module.symbols.imports.get(chain[0]) if chain is not None else None
     return canonical(".".join((bound.path, *chain[1]))) if chain is not None and bound is not None else None

@@ -119,8 +119,8 @@ def _check_module(found: Closure, place: str) -> None:
     if found.around[0] not in found.module.source.tree.body:
         raise Refuse(kernel, CODE, f"{place} '{found.around[0].name}' stands in a condition of the module", _HELP)
     roots = (n.id for d in kernel.decorator_list for n in of_kinds(d, ast.Name))
-    imports = (item for name in roots if (item := found.module.imports.get(name)) is not None)
-    if any(item.statement in found.module.nested_imports for item in imports):
+    imports = (item for name in roots if (item := found.module.symbols.imports.get(name)) is not None)
+    if any(item.statement in found.module.symbols.nested_imports for item in imports):
         raise Refuse(kernel, CODE, f"{place} the module imports its decorator in a condition", "import it at the top")
 
 
@@ -150,7 +150,7 @@ def _check_uses(found: Closure) -> None:
     for inner in of_kinds(factory, ast.FunctionDef, ast.Lambda, ast.ClassDef):
         if inner in (factory, kernel) or not any(use in set(walk(inner)) for use in found.uses):
             continue
-        if isinstance(inner, ast.FunctionDef) and found.module.is_kernel(inner):
+        if isinstance(inner, ast.FunctionDef) and found.module.symbols.is_kernel(inner):
             raise Refuse(kernel, CODE, f"'{kernel.name}' is called by '{inner.name}', which is a kernel, too", _HELP)
         shadowed = sorted(set(found.sizes) & (_bound_in(inner) | _parameters(inner)))
         if shadowed:
@@ -330,7 +330,7 @@ class _Reading:
     def _meaning(self, node: ast.AST) -> str:
         """The canonical name of what a chain means, wherever it was imported; empty for a name of the function."""
         chain = dotted(node)
-        item = self.module.imports.get(chain[0]) if chain is not None and chain[0] not in self.locals else None
+        item = self.module.symbols.imports.get(chain[0]) if chain is not None and chain[0] not in self.locals else None
         return canonical(".".join((item.path, *chain[1]))) if chain is not None and item is not None else ""
 
 

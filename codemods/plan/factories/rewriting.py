@@ -51,7 +51,7 @@ def concerns(module: Module, around: Around, kernel: ast.FunctionDef) -> bool:
 
 def _rewritten(module: Module, options: Options) -> EditedText:
     closures: list[Closure] = []
-    for around, kernel in module.inner_kernels:
+    for around, kernel in module.symbols.inner_kernels:
         if not concerns(module, around, kernel) or any(_is_kernel(module, outer) for outer in around):
             continue
         found = module.program.draft.attempt(closure_of, module, around, kernel)
@@ -61,7 +61,7 @@ def _rewritten(module: Module, options: Options) -> EditedText:
 
 
 def _is_kernel(module: Module, node: ast.AST) -> bool:
-    return isinstance(node, ast.FunctionDef) and module.is_kernel(node)
+    return isinstance(node, ast.FunctionDef) and module.symbols.is_kernel(node)
 
 
 @dataclass
@@ -95,7 +95,7 @@ class _Moving:
 
     def _names(self) -> dict[ast.FunctionDef, str]:
         """What each kernel is called in the module."""
-        taken, found = set(self.module.module_level), {}
+        taken, found = set(self.module.names.module_level), {}
         for closure in self.closures:
             kernel, factory = closure.kernel, closure.factory
             inner = {n.id for n in of_kinds(factory, ast.Name)} | {a.arg for a in of_kinds(factory, ast.arg)}
@@ -198,11 +198,13 @@ class _Moving:
         if not self.missing:
             return 0, []
         body = self.module.source.tree.body
-        top = [item.statement for item in self.module.import_list if item.statement in body]
+        top = [item.statement for item in self.module.symbols.import_list if item.statement in body]
         first = min((s for s in top if not _is_future(s)), key=lambda s: s.lineno, default=None)
         if first is None:
             return 0, [self.missing]
-        package = next(item.path.partition(".")[0] for item in self.module.import_list if item.statement is first)
+        package = next(
+            item.path.partition(".")[0] for item in self.module.symbols.import_list if item.statement is first
+        )
         return first.lineno - 1, [self.missing, *([""] if package not in sys.stdlib_module_names else [])]
 
 
@@ -239,9 +241,9 @@ def _target(statement: ast.stmt) -> str:
 
 def _partial(module: Module) -> tuple[str, str]:
     """How a module writes ``functools.partial``, and the import that it needs for that."""
-    for item in module.import_list:
-        known = item.path in ("functools", "functools.partial") and item.name not in module.rebound
-        if known and item.statement not in module.nested_imports:
+    for item in module.symbols.import_list:
+        known = item.path in ("functools", "functools.partial") and item.name not in module.symbols.rebound
+        if known and item.statement not in module.symbols.nested_imports:
             return item.name + ".partial" * (item.path == "functools"), ""
     name = module.fresh("functools")
     return f"{name}.partial", "import functools" if name == "functools" else f"import functools as {name}"

@@ -116,7 +116,7 @@ def _check_ends(units: Sequence[Unit]) -> None:
 def _check_outputs(module: Module, inside: Sequence[Unit]) -> None:
     """No output is declared by what each program of the grid runs."""
     for unit in inside:
-        if any(module.host_name(node) == "nl.shared_hbm" for node in unit.nodes):
+        if any(module.symbols.host_name(node) == "nl.shared_hbm" for node in unit.nodes):
             message = "an output is declared where each program of the grid would declare its own"
             raise Refuse(unit.statements[0], CODE, message, "declare it first, from sizes that no program changes")
 
@@ -185,7 +185,9 @@ def _moves(module: Module, units: Sequence[Unit], at: int, outside: Collection[U
 def _tensors(module: Module, unit: Unit) -> set[str]:
     """Names that a unit gives to tensors: what is stored to them changes no Python value."""
     nodes = [node for node in unit.nodes if isinstance(node, ast.Assign | ast.AnnAssign)]
-    made = [n for n in nodes if isinstance(n.value, ast.Call) and module.host_name(n.value.func) == "nl.ndarray"]
+    made = [
+        n for n in nodes if isinstance(n.value, ast.Call) and module.symbols.host_name(n.value.func) == "nl.ndarray"
+    ]
     return {name for node in made for name in bound_by(node)}
 
 
@@ -236,13 +238,13 @@ class _Reading:
 
     def _quiet_call(self, call: ast.Call, depth: int) -> bool:
         if call in self.asking:
-            return self.module.host_name(call.func) in ("nl.num_programs", "nl.program_ndim")
-        name = self.module.host_name(call.func)
+            return self.module.symbols.host_name(call.func) in ("nl.num_programs", "nl.program_ndim")
+        name = self.module.symbols.host_name(call.func)
         if name == "nl.ndarray":
-            return any(self.module.host_name(n) == "nl.shared_hbm" for n in walk(call))
+            return any(self.module.symbols.host_name(n) == "nl.shared_hbm" for n in walk(call))
         if name in ("nl.num_programs", "nl.program_ndim", "np.dtype", "nl.par_dim") or name.startswith("math."):
             return True
-        own = self.module.rebound | set(self.module.imports)
+        own = self.module.symbols.rebound | set(self.module.symbols.imports)
         if isinstance(call.func, ast.Name) and call.func.id in _QUIET and call.func.id not in own:
             return True
         return depth < _DEPTH and (self._quiet_function(call.func, depth) or self._record(call.func))
@@ -263,7 +265,7 @@ class _Reading:
         if isinstance(statement, ast.Expr):
             return isinstance(statement.value, ast.Constant)
         nodes = [n for n in children(statement) if isinstance(n, ast.expr)]
-        asks = any(isinstance(n, ast.Call) and self.module.host_name(n.func) in _ASKS for n in walk(statement))
+        asks = any(isinstance(n, ast.Call) and self.module.symbols.host_name(n.func) in _ASKS for n in walk(statement))
         simple = isinstance(statement, ast.Return | ast.Assert) or self.is_quiet(statement)
         return simple and not asks and all(self._quiet(n, depth) for n in nodes)
 
@@ -272,7 +274,7 @@ class _Reading:
         name = node.id if isinstance(node, ast.Name) else ""
         path, there = self.program.origin(self.module, node)
         home = self.program.modules.get(path, self.module)
-        found = [home.classes[each] for each in (there or name,) if each in home.classes]
+        found = [home.symbols.classes[each] for each in (there or name,) if each in home.symbols.classes]
         marks = [ast.unparse(mark) for c in found for mark in [*c.decorator_list, *c.bases]]
         return any("dataclass" in mark or mark.endswith("NamedTuple") for mark in marks)
 

@@ -93,10 +93,14 @@ class _Reading:
 
     def _space(self, value: ast.expr | None) -> str:
         """The memory of the tensor that a call creates."""
-        if not isinstance(value, ast.Call) or self.module.host_name(value.func) not in _CREATING or len(value.args) > 2:
+        if (
+            not isinstance(value, ast.Call)
+            or self.module.symbols.host_name(value.func) not in _CREATING
+            or len(value.args) > 2
+        ):
             return ""
         given = next((keyword.value for keyword in value.keywords if keyword.arg == "buffer"), None)
-        return "nl.sbuf" if given is None else self.module.host_name(given)
+        return "nl.sbuf" if given is None else self.module.symbols.host_name(given)
 
     def obstacles(self) -> Iterator[str]:
         for node in self.nodes:
@@ -135,7 +139,7 @@ class _Reading:
         return method.attr == "reshape" and isinstance(target, ast.Name) and target.id in self.outputs
 
     def _is_store(self, node: ast.AST) -> bool:
-        return isinstance(node, ast.Call) and self.module.host_name(node.func) == "nl.store"
+        return isinstance(node, ast.Call) and self.module.symbols.host_name(node.func) == "nl.store"
 
     def _of_target(self, target: ast.expr, augmented: bool) -> str:
         if isinstance(target, ast.Tuple | ast.List):
@@ -151,7 +155,7 @@ class _Reading:
         return "" if own else f"writes to '{ast.unparse(base)}'"
 
     def _of_call(self, call: ast.Call) -> str:
-        name = self.module.host_name(call.func)
+        name = self.module.symbols.host_name(call.func)
         if name == "nl.store":
             base = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "dst"), call)
             base = base.value if isinstance(base, ast.Subscript) else base
@@ -163,7 +167,7 @@ class _Reading:
             return ""
         if isinstance(call.func, ast.Attribute) and call.func.attr == "reshape" and not name:
             return ""
-        if isinstance(call.func, ast.Name) and call.func.id in _PYTHON - self.module.rebound - {*self.bound}:
+        if isinstance(call.func, ast.Name) and call.func.id in _PYTHON - self.module.symbols.rebound - {*self.bound}:
             return ""
         callee = meant(self.program, self.module, call.func)
         if callee is not None and not (isinstance(call.func, ast.Name) and call.func.id in self.bound):

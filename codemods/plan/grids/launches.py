@@ -52,7 +52,7 @@ def launches(program: Program) -> Iterator[Launch]:
     for module in program.modules.values():
         calls = list(of_kinds(module.source.tree, ast.Call))
         direct = {call.func: call for call in calls}
-        direct |= {c.args[0]: c for c in calls if c.args and module.host_name(c.func) == "nki.simulate_kernel"}
+        direct |= {c.args[0]: c for c in calls if c.args and module.symbols.host_name(c.func) == "nki.simulate_kernel"}
         made = _made(module)
         for node, owner in _owned(module.source.tree, module.source.tree):
             if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
@@ -77,7 +77,7 @@ def _harnessed(module: Module, node: ast.expr) -> ast.expr | None:
     if not isinstance(node, ast.Call) or not node.args:
         return None
     options = node.func if isinstance(node.func, ast.Call) and not node.func.args else node
-    return node.args[0] if module.host_name(options.func) in HARNESSES | {"nki.jit"} else None
+    return node.args[0] if module.symbols.host_name(options.func) in HARNESSES | {"nki.jit"} else None
 
 
 def _owned(node: ast.AST, owner: Owner) -> Iterator[tuple[ast.AST, Owner]]:
@@ -97,7 +97,7 @@ def _kernel(
     local = isinstance(node, ast.Name) and isinstance(owner, ast.FunctionDef) and node.id in bound_in(owner)
     found = None if local else meant(program, module, node)
     if found is not None:
-        return found if found[0].is_kernel(found[1]) else None
+        return found if found[0].symbols.is_kernel(found[1]) else None
     if not isinstance(node, ast.Name) or node.id in seen:
         return None
     for place in dict.fromkeys((owner, module.source.tree)):
@@ -129,7 +129,7 @@ def is_nc(module: Module, node: ast.expr) -> bool:
 
 def nc_count(module: Module, node: ast.AST) -> int | None:
     """``n`` of ``nl.nc(n)``; 0 for an ``n`` that is no number here, ``None`` for anything else."""
-    if not isinstance(node, ast.Call) or module.host_name(node.func) != "nl.nc":
+    if not isinstance(node, ast.Call) or module.symbols.host_name(node.func) != "nl.nc":
         return None
     value = node.args[0] if len(node.args) == 1 and not node.keywords else None
     return value.value if isinstance(value, ast.Constant) and type(value.value) is int else 0
@@ -151,7 +151,7 @@ def _cores(module: Module, sizes: tuple[ast.expr, ...]) -> tuple[Cores | None, b
 
 def _factors(module: Module, size: ast.expr) -> list[ast.expr]:
     """``a`` and ``b`` of ``nl.spmd_dim(a, b)`` and of ``a * b``, outermost first."""
-    if isinstance(size, ast.Call) and module.host_name(size.func) == "nl.spmd_dim":
+    if isinstance(size, ast.Call) and module.symbols.host_name(size.func) == "nl.spmd_dim":
         return [factor for part in size.args for factor in _factors(module, part)]
     if isinstance(size, ast.BinOp) and isinstance(size.op, ast.Mult):
         return [*_factors(module, size.left), *_factors(module, size.right)]

@@ -40,7 +40,7 @@ def with_loops(
         )
         lines = _replaced(lines, units[0].first, units[-1].last, new)
     if missing and any(isinstance(item, Looped) for item in mine):
-        top = [item.statement for item in module.import_list if item.statement in module.source.tree.body]
+        top = [item.statement for item in module.symbols.import_list if item.statement in module.source.tree.body]
         at = max(statement.end_lineno or 0 for statement in top)
         lines = _replaced(lines, at + 1, at, [Line(missing, at)])
     return lines
@@ -122,9 +122,9 @@ def _steps(kernel: Looped, axis: int, grid: str, language: str) -> str:
 
 def _language(module: Module) -> tuple[str, str]:
     """How a module writes ``nl.``, and the import that it needs for that."""
-    for item in module.import_list:
-        known = item.path == "neuronxcc.nki.language" and item.name not in module.rebound
-        if known and item.statement not in module.nested_imports:
+    for item in module.symbols.import_list:
+        known = item.path == "neuronxcc.nki.language" and item.name not in module.symbols.rebound
+        if known and item.statement not in module.symbols.nested_imports:
             return f"{item.name}.", ""
     name = module.fresh("nl")
     return f"{name}.", f"import neuronxcc.nki.language as {name}"

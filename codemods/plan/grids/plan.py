@@ -133,7 +133,7 @@ class _Reading:
     # --- kernels -----------------------------------------------------------------------------------------------------
 
     def plan(self) -> Plan:
-        roots = [f for f in self.functions if f[0].is_launchable(f[1]) and not self.callers[f[1]]]
+        roots = [f for f in self.functions if f[0].symbols.is_launchable(f[1]) and not self.callers[f[1]]]
         self.roots = {function for _, function in roots}
         axes = {function: self._axes(function, self.launches[function]) for function in self.roots}
         self.of_cores = {f for function in axes if not axes[function] for f in self._reached(function)}

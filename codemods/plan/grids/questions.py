@@ -34,10 +34,10 @@ def questions(module: Module, function: ast.FunctionDef) -> list[Asked]:
     grid to run side by side.
     """
     calls = list(of_kinds(function, ast.Call))
-    found = [_asked(module, call) for call in calls if module.host_name(call.func) in _QUESTIONS]
+    found = [_asked(module, call) for call in calls if module.symbols.host_name(call.func) in _QUESTIONS]
     called = {call.func for call in calls}
     for node in walk(function):
-        name = module.host_name(node) if isinstance(node, ast.Attribute | ast.Name) else ""
+        name = module.symbols.host_name(node) if isinstance(node, ast.Attribute | ast.Name) else ""
         if name == "nl.all_reduce":
             message = "nl.all_reduce exchanges values between programs, which a loop runs one after the other"
             raise Refuse(node, CODE, message, "write the reduction over a tensor in HBM, in a loop of its own")
@@ -62,7 +62,7 @@ def is_asking(program: Program, module: Module, function: ast.FunctionDef) -> bo
 
 
 def _asked(module: Module, call: ast.Call) -> Asked:
-    name = module.host_name(call.func)
+    name = module.symbols.host_name(call.func)
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     if not given:
         return Asked(call, name, None)
@@ -87,13 +87,13 @@ class Call:
 
 def functions_of(program: Program) -> list[Function]:
     """The module-level functions of a program."""
-    return [(module, function) for module in program.modules.values() for function in module.functions.values()]
+    return [(module, function) for module in program.modules.values() for function in module.symbols.functions.values()]
 
 
 def meant(program: Program, module: Module, node: ast.expr) -> Function | None:
     """The function of the program that a name, or ``module.name``, means."""
-    if isinstance(node, ast.Name) and node.id in module.functions:
-        return module, module.functions[node.id]
+    if isinstance(node, ast.Name) and node.id in module.symbols.functions:
+        return module, module.symbols.functions[node.id]
     return program.function(module, node) if isinstance(node, ast.Name | ast.Attribute) else None
 
 
@@ -120,7 +120,7 @@ def asked_by_methods(program: Program) -> list[tuple[Module, ast.Call]]:
     for module in program.modules.values():
         classes = list(of_kinds(module.source.tree, ast.ClassDef))
         calls = {node: None for c in classes for node in of_kinds(c, ast.Call)}
-        found += [(module, call) for call in calls if module.host_name(call.func) in _QUESTIONS]
+        found += [(module, call) for call in calls if module.symbols.host_name(call.func) in _QUESTIONS]
     return found
 
 
@@ -130,7 +130,7 @@ def out_of_sight(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
     found: dict[object, ast.Call] = {}
     for node in walk(function):
         chain = dotted(node.func) if isinstance(node, ast.Call) else None
-        bound = module.imports.get(chain[0]) if chain is not None else None
+        bound = module.symbols.imports.get(chain[0]) if chain is not None else None
         relative = chain is not None and chain[0] in relative_names
         if chain is None or chain[0] in links or (bound is None and not relative):
             continue
@@ -172,7 +172,7 @@ def bound_in(function: ast.FunctionDef) -> set[str]:
 
 def on_device(program: Program, found: list[Call]) -> set[ast.FunctionDef]:
     """Kernels, and all that they call."""
-    reached = {function for module, function in functions_of(program) if module.is_kernel(function)}
+    reached = {function for module, function in functions_of(program) if module.symbols.is_kernel(function)}
     while True:
         more = {call.callee[1] for call in found if call.caller[1] in reached} - reached
         if not more:
@@ -182,4 +182,4 @@ def on_device(program: Program, found: list[Call]) -> set[ast.FunctionDef]:
 
 def is_library(module: Module, function: ast.FunctionDef) -> bool:
     """May kernels that these files do not show call a function: is it kernel code, and no kernel?"""
-    return module.program.kernel_code.is_entered(function) and not module.is_launchable(function)
+    return module.program.kernel_code.is_entered(function) and not module.symbols.is_launchable(function)

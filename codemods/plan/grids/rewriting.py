@@ -105,7 +105,7 @@ class _Rewriting:
         reviewed = frozenset(function.name for function in mine) if self.grid else frozenset[str]()
         applied = Counter({CODE: self.applied[module.path]} if self.applied[module.path] else {})
         counts = {f.name: frozenset({*self.names[f].ids.values(), self.names[f].grid}) for f in mine if f in self.names}
-        return Relaunched(lines, module.findings, applied, module.touched, reviewed, counts)
+        return Relaunched(lines, module.plan.findings, applied, module.plan.touched, reviewed, counts)
 
     def _note(self, module: Module, node: ast.AST) -> None:
         self.applied[module.path] += 1

@@ -28,7 +28,7 @@ def is_written_out(launch: Launch) -> bool:
 
 def about_cores(module: Module, size: ast.expr) -> list[ast.expr]:
     """The outermost ``nl.nc`` and ``nl.spmd_dim`` of a size."""
-    if isinstance(size, ast.Call) and module.host_name(size.func) in ("nl.nc", "nl.spmd_dim"):
+    if isinstance(size, ast.Call) and module.symbols.host_name(size.func) in ("nl.nc", "nl.spmd_dim"):
         return [size]
     parts = [part for part in children(size) if isinstance(part, ast.expr)]
     return [found for part in parts for found in about_cores(module, part)]
@@ -38,7 +38,7 @@ def size_text(module: Module, size: ast.expr) -> str:
     """One size: ``nl.nc(2)`` is 2, ``nl.spmd_dim(a, b)`` a product, and a literal 0 ran one program."""
     if isinstance(size, ast.Constant) and size.value == 0:
         return "1"
-    name = module.host_name(size.func) if isinstance(size, ast.Call) else ""
+    name = module.symbols.host_name(size.func) if isinstance(size, ast.Call) else ""
     if isinstance(size, ast.Call) and name == "nl.nc":
         return size_text(module, size.args[0])
     if isinstance(size, ast.Call) and name == "nl.spmd_dim":
