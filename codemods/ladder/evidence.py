@@ -87,13 +87,10 @@ def _shown(rung: Rung) -> Iterator[tuple[int, str, list[Version]]]:
 
 def _named(rung: Rung) -> Iterator[tuple[ast.Name | ast.Attribute, str]]:
     """What means something of NKI, the longest names only."""
-    for node in rung.nodes:
-        if node in rung.left:
-            continue
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
-            name, above = rung.qualified(node), rung.parents.get(node)
-            if name and not (isinstance(above, ast.Attribute) and rung.qualified(above)):
-                yield node, name
+    for node in rung.read:
+        name, above = rung.qualified(node) if node not in rung.left else "", rung.parents.get(node)
+        if name and not (isinstance(above, ast.Attribute) and rung.qualified(above)):
+            yield node, name
 
 
 def _keywords(call: ast.Call, name: str, having: list[Version]) -> Iterator[tuple[int, str, list[Version]]]:

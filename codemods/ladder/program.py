@@ -58,10 +58,10 @@ class Program:
 
     def meant(self, path: str, node: ast.expr) -> tuple[str, Definition] | None:
         """The function or class of these files that a name, or ``module.name``, means, and its file."""
-        parts = _chain(node)
-        if not parts or len(parts) > 2:
-            return None
         rung = self.rungs[path]
+        parts = _chain(node)
+        if not 1 <= len(parts) <= 2:
+            return None
         if len(parts) == 1 and parts[0] in rung.definitions:
             return path, rung.definitions[parts[0]]
         link = self.links(path).get(parts[0])
@@ -132,9 +132,7 @@ class Program:
         """Functions that are used otherwise than by a call: passed on, stored, wrapped."""
         found: set[ast.FunctionDef] = set()
         for path, rung in self.rungs.items():
-            for node in rung.nodes:
-                if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
-                    continue
+            for node in rung.read:
                 meant = self.meant(path, node)
                 if meant is None or not isinstance(meant[1], ast.FunctionDef):
                     continue

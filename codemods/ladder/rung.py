@@ -12,7 +12,8 @@ from ..model import Options
 from ..syntax.call_text import CallText, call_text
 from ..syntax.drafts import Sheet
 from ..syntax.mark_text import WHOLE, is_whole
-from ..syntax.name_scopes import OTHER, Names, dotted
+from ..syntax.name_scopes import OTHER, Names, dotted, imported, is_star
+from ..syntax.node_index import of_kinds
 from .names import is_ours, star
 
 MAKERS = frozenset(f"nki.language.{name}" for name in ("ndarray", "zeros", "ones", "full", "rand"))
@@ -57,20 +58,31 @@ class Rung(Sheet):
         return tuple(node for node in self.of_kinds((ast.Call,)) if isinstance(node, ast.Call))
 
     @cached_property
+    def read(self) -> tuple[ast.Name | ast.Attribute, ...]:
+        """The names and attributes that the file reads, outer ones first, in the order of the text."""
+        kinds = (ast.Name, ast.Attribute)
+        return tuple(n for n in self.nodes if isinstance(n, kinds) and isinstance(n.ctx, ast.Load))
+
+    @cached_property
     def values(self) -> tuple[tuple[ast.expr, str], ...]:
         """Functions of NKI where they are neither callee nor annotation, with their qualified names."""
         annotations = [n.annotation for n in self.nodes if isinstance(n, (ast.arg, ast.AnnAssign)) and n.annotation]
         annotations += [n.returns for n in self.nodes if isinstance(n, ast.FunctionDef) and n.returns]
         named = {node for annotation in annotations for node in ast.walk(annotation)}
         found = []
-        for node in self.nodes:
-            if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load) or node in named:
+        for node in self.read:
+            if node in named:
                 continue
             above = self.parents.get(node)
             is_callee = isinstance(above, ast.Call) and above.func is node
             if not is_callee and not isinstance(above, ast.Attribute) and (name := self.qualified(node)):
                 found.append((node, name))
         return tuple(found)
+
+    @cached_property
+    def value_nodes(self) -> frozenset[ast.expr]:
+        """The nodes of :attr:`values`."""
+        return frozenset(node for node, _ in self.values)
 
     @cached_property
     def _aliased(self) -> dict[str, list[ast.expr]]:
@@ -179,9 +191,11 @@ class Rung(Sheet):
 
     @cached_property
     def _imported(self) -> set[str]:
-        blocks = {id(names): names for names in self.names.values()}.values()
-        paths = {path for names in blocks for found in names.bound.values() for path in found}
-        return paths | {module for names in blocks for module, _ in names.stars}
+        """The paths that imports bind to names, and the modules of NKI of which one imports everything."""
+        found = of_kinds(self.tree, ast.Import, ast.ImportFrom)
+        paths = {path for statement in found for _, path in imported(statement)}
+        stars = (star(statement.module or "") for statement in found if is_star(statement))
+        return paths | {given[0] for given in stars if given is not None}
 
 
 class Inside:

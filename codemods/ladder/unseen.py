@@ -41,8 +41,8 @@ def values_of(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
     names: frozenset[str] = getattr(module, "CALLS", frozenset())
     if names:
         for node, name in facts.rung.values:
-            is_asked = not isinstance(node, module.NODES) and facts.in_kernel_code(node)
-            if name in names and is_asked and _is_value(facts, node):
+            is_other = name in names and not isinstance(node, module.NODES)
+            if is_other and facts.in_kernel_code(node) and _is_value(facts, node):
                 yield node
 
 
@@ -53,7 +53,7 @@ def _is_value(facts: Facts, node: ast.AST) -> bool:
     call = facts.rung.parents.get(above) if isinstance(above, ast.keyword) else above
     is_operator = call is not None and facts.called(call).startswith("nki.isa.")
     decorates = isinstance(above, ast.FunctionDef | ast.ClassDef)  # its one argument is by position
-    return not is_operator and not decorates and any(node is value for value, _ in facts.rung.values)
+    return not is_operator and not decorates and node in facts.rung.value_nodes
 
 
 def _why(facts: Facts) -> str:

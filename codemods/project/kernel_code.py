@@ -148,7 +148,7 @@ def _shown_by_themselves(files: Mapping[str, _File]) -> dict[ast.FunctionDef, Ev
     found = dict(launched)
     for file in files.values():
         for function in of_kinds(file.tree, ast.FunctionDef):
-            own = file.decorated(function) or launched.get(function) or file.traced_functions.get(function)
+            own = file.decorated(function) or launched.get(function) or file.traced_whole(function)
             if own is not None:
                 found[function] = own
     return found
@@ -271,6 +271,12 @@ class _File:
         self._bound: dict[Definition, Mapping[str, str | None]] = {}
         self._named: dict[Definition, tuple[ast.expr, ...]] = {}
         self._speaking: dict[ast.FunctionDef, bool] = {}
+        self._traced: dict[ast.FunctionDef, Evidence | None] = {}
+
+    @cached_property
+    def _foreign(self) -> frozenset[str]:
+        """The names of the module that an import gives a meaning: nothing else is NKI's."""
+        return frozenset((*self.imports, *self.aliases))
 
     @cached_property
     def handed(self) -> set[str]:
@@ -282,11 +288,11 @@ class _File:
         """What is given to a harness, or to a caller of the frameworks."""
         return tuple(self._launched())
 
-    @cached_property
-    def traced_functions(self) -> dict[ast.FunctionDef, Evidence]:
-        """The functions and methods of the module that do what only traced code can."""
-        found = ((function, self.traced(function)) for function in self.whole)
-        return {function: evidence for function, evidence in found if evidence is not None}
+    def traced_whole(self, function: ast.FunctionDef) -> Evidence | None:
+        """Where a function or a method of the module does what only traced code can; one inside of another never."""
+        if function in self.whole and function not in self._traced:
+            self._traced[function] = self.traced(function)
+        return self._traced.get(function)
 
     def _aliases(self, statements: Sequence[ast.stmt]) -> dict[str, str]:
         """Names for functions of NKI: ``load = nl.load``."""
@@ -334,14 +340,20 @@ class _File:
 
     def traced(self, function: ast.FunctionDef) -> Evidence | None:
         """The first place where a function does what only traced code can."""
+        if self._foreign.isdisjoint(name.id for name in of_kinds(function, ast.Name)):
+            return None
         local = self._bound_in(function)
         builds = any(self.decorated(inner) is not None for inner in _defined_in(function))
         for node in own_nodes(function):
-            name = self._name(node.func, local) if isinstance(node, ast.Call) else ""
-            called = is_traced(name) and not (builds and name in _VECTORS)
-            name = self._name(node, local) if isinstance(node, ast.Name | ast.Attribute) else ""
-            pins = name.startswith("ncc.") and is_traced(name)
-            if isinstance(node, ast.expr) and (called or pins or (name == "nl.mgrid" and not builds)):
+            if isinstance(node, ast.Call):
+                name = self._name(node.func, local)
+                is_shown = is_traced(name) and not (builds and name in _VECTORS)
+            elif isinstance(node, ast.Name | ast.Attribute):
+                name = self._name(node, local)
+                is_shown = (name.startswith("ncc.") and is_traced(name)) or (name == "nl.mgrid" and not builds)
+            else:
+                continue
+            if is_shown:
                 return self._evidence("traced", node)
         for inner in _defined_in(function):
             if inner.name not in self.handed and self.decorated(inner) is None:

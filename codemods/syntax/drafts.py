@@ -58,23 +58,24 @@ class Sheet:
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        return {child: node for node in self.nodes for child in children(node)}
+        """The node right above each one."""
+        found: dict[ast.AST, ast.AST] = {}
+        _add_below(found, self.tree)
+        return found
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
         """Every node, outer ones first, in the order of the text."""
-        found: list[ast.AST] = []
-        _add_in_order(found, self.tree)
-        return tuple(found)
+        return (self.tree, *self.parents)
 
     @cached_property
     def _functions(self) -> dict[ast.AST, ast.FunctionDef | ast.AsyncFunctionDef]:
         """For each node inside of a function the innermost one."""
         found: dict[ast.AST, ast.FunctionDef | ast.AsyncFunctionDef] = {}
-        for node in self.nodes:
-            own = node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else found.get(node)
+        for node, above in self.parents.items():
+            own = above if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) else found.get(above)
             if own is not None:
-                found.update(dict.fromkeys(children(node), own))
+                found[node] = own
         return found
 
     @cached_property
@@ -189,10 +190,11 @@ def overlap(first: Draft, second: Draft) -> bool:
     return any(a.start < b.end and b.start < a.end for a in first.edits for b in second.edits)
 
 
-def _add_in_order(found: list[ast.AST], node: ast.AST) -> None:
-    found.append(node)
+def _add_below(found: dict[ast.AST, ast.AST], node: ast.AST) -> None:
+    """Add the nodes below one, each with that above it, in the order of the text."""
     for child in children(node):
-        _add_in_order(found, child)
+        found[child] = node
+        _add_below(found, child)
 
 
 def _line_starts(text: str) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from .node_index import children
 
@@ -55,11 +56,14 @@ def names_of(tree: ast.Module, stars: Stars) -> dict[ast.AST, Names]:
 def _walk(node: ast.AST, names: Names, found: dict[ast.AST, Names], stars: Stars) -> None:
     found[node] = names
     _bind(node, names, stars)
+    below = children(node)
+    if not below:
+        return
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
         inner = Names(node, names)
         for parameter in _parameters(node.args):
             inner.bind(parameter.arg)
-        for child in children(node):
+        for child in below:
             own = child in _body(node) or isinstance(child, ast.arguments)
             if isinstance(child, ast.arguments):
                 _walk_arguments(child, names, inner, found, stars)
@@ -68,10 +72,10 @@ def _walk(node: ast.AST, names: Names, found: dict[ast.AST, Names], stars: Stars
         return
     if isinstance(node, ast.ClassDef):
         inner = Names(node, names)
-        for child in children(node):
+        for child in below:
             _walk(child, inner if child in node.body else names, found, stars)
         return
-    for child in children(node):
+    for child in below:
         _walk(child, names, found, stars)
 
 
@@ -92,22 +96,32 @@ def _parameters(arguments: ast.arguments) -> Iterator[ast.arg]:
 
 
 def _bind(node: ast.AST, names: Names, stars: Stars) -> None:
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            names.bind(
-                alias.asname or alias.name.split(".")[0], alias.name if alias.asname else alias.name.split(".")[0]
-            )
-    elif isinstance(node, ast.ImportFrom):
-        for alias in node.names:
-            if alias.name == "*":
-                star = stars(node.module or "") if not node.level else None
-                names.stars += [star] if star is not None else []
-            else:
-                names.bind(alias.asname or alias.name, OTHER if node.level else f"{node.module}.{alias.name}")
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
-        names.bind(node.id)
+    if isinstance(node, ast.Name):
+        if not isinstance(node.ctx, ast.Load):
+            names.bind(node.id)
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        for name, path in imported(node):
+            names.bind(name, path)
+        star = stars(node.module or "") if is_star(node) else None
+        names.stars += [star] if star is not None else []
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)) and node.name:
         names.bind(node.name)
+
+
+def imported(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """The names that an import binds, each with its dotted path; :data:`OTHER` for what a relative import gives."""
+    for alias in statement.names:
+        first = alias.name.split(".")[0]
+        if isinstance(statement, ast.Import):
+            yield (alias.asname, alias.name) if alias.asname else (first, first)
+        elif alias.name != "*":
+            yield alias.asname or alias.name, OTHER if statement.level else f"{statement.module}.{alias.name}"
+
+
+def is_star(statement: ast.Import | ast.ImportFrom) -> TypeGuard[ast.ImportFrom]:
+    """Does a statement import everything of a module, by its whole name?"""
+    is_absolute = isinstance(statement, ast.ImportFrom) and not statement.level
+    return is_absolute and any(alias.name == "*" for alias in statement.names)
 
 
 def dotted(node: ast.AST) -> list[str] | None:

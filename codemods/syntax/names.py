@@ -7,11 +7,12 @@ Canonical names have short roots: ``nki`` (``neuronxcc.nki``), ``nl`` (its ``lan
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nki_migrate.runtime.spec import beta1
 
-from .node_index import walk
+from .node_index import indexed, of_kinds
 
 BETA2 = {"nki": "nki", "nl": "nki.language", "nisa": "nki.isa", "nt": "nki.typing", "ntensor": "nki.tensor"}
 """The Beta 2 module of a canonical root."""
@@ -36,20 +37,21 @@ class Import:
         return self.path == self.alias.name == "neuronxcc"
 
 
-def imports(tree: ast.Module) -> list[Import]:
+@indexed
+def imports(tree: ast.Module) -> Sequence[Import]:
     """Names bound by the import statements of a module, wherever they stand, in the order of the source."""
     bound: list[Import] = []
-    for node in walk(tree):
+    for node in of_kinds(tree, ast.Import, ast.ImportFrom):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.asname or alias.name.split(".")[0]
                 path = _home(alias.name) if alias.asname else name
                 bound.append(Import(name, path, node, alias))
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        elif node.module and not node.level:
             for alias in node.names:
                 name = alias.asname or alias.name
                 bound.append(Import(name, f"{_home(node.module)}.{alias.name}", node, alias))
-    return sorted(bound, key=lambda item: (item.statement.lineno, item.statement.col_offset))
+    return tuple(sorted(bound, key=lambda item: (item.statement.lineno, item.statement.col_offset)))
 
 
 def _home(module: str) -> str:

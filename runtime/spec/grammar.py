@@ -11,18 +11,21 @@ from collections.abc import Iterator
 from functools import cache
 
 _NO_NODES = frozenset({"identifier", "string", "constant", "int", "expr_context"})
+_WITH_GAPS = frozenset({(ast.Dict, "keys"), (ast.arguments, "kw_defaults")})
+"""The fields that hold ``None`` where something is absent: ``{**other}``, a keyword without a default."""
 _STATEMENTS = frozenset({"stmt", "excepthandler", "match_case"})
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right below one, as :func:`ast.iter_child_nodes` gives them but for contexts."""
     found: list[ast.AST] = []
-    for name in _fields(type(node)):  # type: ignore[arg-type]  # mypy asks an object's hash of its class
+    for name, many, optional in _fields(type(node)):  # type: ignore[arg-type]  # mypy asks an object's hash of its class
         value = getattr(node, name, None)
-        if isinstance(value, list):
-            found += value if None not in value else [item for item in value if item is not None]
-        elif value is not None:
-            found.append(value)
+        if not many:
+            if value is not None:
+                found.append(value)
+        elif value:
+            found += [item for item in value if item is not None] if optional else value
     return found
 
 
@@ -52,18 +55,19 @@ def blocks(node: ast.AST) -> list[ast.AST]:
 
 
 @cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a kind of node that hold nodes."""
+def _fields(kind: type[ast.AST]) -> tuple[tuple[str, bool, bool], ...]:
+    """The fields of a kind of node that hold nodes: does each hold many, and may some of these be absent?"""
     types = _types(kind)
-    return tuple(name for name in kind._fields if types[name] not in _NO_NODES)
+    names = [name for name in kind._fields if types[name].rstrip("?*") not in _NO_NODES]
+    return tuple((name, types[name].endswith("*"), (kind, name) in _WITH_GAPS) for name in names)
 
 
 @cache
 def _block_fields(kind: type[ast.AST]) -> tuple[str, ...]:
     types = _types(kind)
-    return tuple(name for name in kind._fields if types[name] in _STATEMENTS)
+    return tuple(name for name in kind._fields if types[name].rstrip("?*") in _STATEMENTS)
 
 
 def _types(kind: type[ast.AST]) -> dict[str, str]:
-    """What each field of a kind of node holds, as its grammar says, which is its documentation."""
-    return {name: type for type, name in re.findall(r"(\w+)[?*]? (\w+)", kind.__doc__ or "")}
+    """What each field of a kind of node holds, as its grammar says, which is its documentation: ``expr*``."""
+    return {name: type for type, name in re.findall(r"(\w+[?*]?) (\w+)", kind.__doc__ or "")}
