@@ -7,13 +7,14 @@ import os
 import posixpath
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nki_migrate import codemods
 from nki_migrate.codemods import components
 from nki_migrate.codemods.project.links import imported
-from nki_migrate.codemods.syntax.node_index import trees_changed, trees_kept
+from nki_migrate.codemods.syntax.node_index import trees_kept
 
 from .errors import FileError
 from .reports import Report, parsed
@@ -23,37 +24,76 @@ if TYPE_CHECKING:
     from nki_migrate.codemods.model import Options
     from nki_migrate.codemods.project.vendor_kernels import Homes
 
+LARGE = 300_000
+"""A file of more bytes is rewritten with nothing beside it: its trees take some hundred times as many."""
+_ACTING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Call)
+
 Work = tuple[int, str, bytes]
 """One file: its place among the files, its path, its bytes."""
 
 
+@dataclass(frozen=True)
+class Head:
+    """What is kept of a file's tree: its imports, and the names of shipped kernels that it uses, if it uses any.
+
+    ``is_data``: it only binds names to values that it writes out. Nothing in it runs in a kernel or launches one.
+    """
+
+    imports: ast.Module
+    names: frozenset[str]
+    uses_shipped: bool
+    is_data: bool
+
+
+Heads = Callable[[list[bytes]], Iterable[Head]]
+"""Reads the heads of files, in their order."""
+
+
+def heads(files: list[bytes]) -> Iterator[Head]:
+    """The heads of files, read in this process."""
+    return map(head, files)
+
+
+@trees_kept()
+def head(data: bytes) -> Head:
+    """The head of a file."""
+    tree = _tree(data)
+    alone = codemods.imports_alone(tree)
+    uses = codemods.imports_shipped(alone)
+    names = frozenset(codemods.shipped_names(tree)) if uses else frozenset()
+    is_data = len(data) > LARGE and not any(isinstance(node, _ACTING) for node in ast.walk(tree))
+    return Head(alone, names, uses, is_data)
+
+
 @trees_kept()
 def grouped_files(
-    work: list[Work], skipped: dict[int, Report], options: Options
+    work: list[Work], skipped: dict[int, Report], options: Options, read: Heads = heads
 ) -> tuple[list[list[Work]], Mapping[str, Homes] | None]:
     """The files, with those that they import, in groups that import from each other, and the homes of shipped kernels.
 
-    No process holds the trees of all of them at once: what is kept of most are their imports.
+    No process holds the trees of all of them at once: what is kept of most are their imports. A large file of data is
+    a group of its own: to what is rewritten beside it, its names are those of a module that is not there.
     """
-    trees = _few_trees(work) if len(work) + len(skipped) > 1 else {}
+    if len(work) + len(skipped) < 2:
+        return [[item] for item in work], _homes({}, skipped, options)
+    found = dict(zip(map(name_of, work), read([data for _, _, data in work]), strict=True))
+    trees = _few_trees(work, found)
     homes = _homes(trees, skipped, options)
     trees |= _with_imports(work, homes, options)
-    return _groups([*work, *_imported(trees, skipped)], trees), homes
+    data = [name for name, each in found.items() if each.is_data]
+    return _groups([*work, *_imported(trees, skipped)], trees, data), homes
 
 
-def _few_trees(work: list[Work]) -> dict[str, ast.Module]:
+def _few_trees(work: list[Work], found: Mapping[str, Head]) -> dict[str, ast.Module]:
     """The trees of files that use kernels of ``neuronxcc``'s or may define them, and of others the imports."""
-    trees: dict[str, ast.Module] = {}
-    names: set[str] = set()
-    for item in work:
-        tree = _tree(item[2])
-        trees[name_of(item)] = alone = codemods.imports_alone(tree)
-        if codemods.imports_shipped(alone):
-            names |= codemods.shipped_names(tree)
-            trees[name_of(item)] = tree
-    trees_changed()  # what is found in trees holds them
+    names = {name for each in found.values() for name in each.names}
     defined = re.compile(rf"\b(def|class)[\s\\]+({'|'.join(names)})\b".encode()) if names else None
-    return trees | {name_of(item): _tree(item[2]) for item in work if defined and defined.search(item[2])}
+    whole = {
+        n: d
+        for n, d in ((name_of(item), item[2]) for item in work)
+        if found[n].uses_shipped or (defined is not None and defined.search(d))
+    }
+    return {name: each.imports if name not in whole else _tree(whole[name]) for name, each in found.items()}
 
 
 def _homes(trees: dict[str, ast.Module], skipped: dict[int, Report], options: Options) -> Mapping[str, Homes] | None:
@@ -98,11 +138,13 @@ def _imported(trees: dict[str, ast.Module], skipped: dict[int, Report]) -> list[
     return [(plain[name], skipped[plain[name]].path, skipped[plain[name]].before or b"") for name in names]
 
 
-def _groups(work: list[Work], trees: dict[str, ast.Module]) -> list[list[Work]]:
-    """The files, those together that import from each other."""
+def _groups(work: list[Work], trees: dict[str, ast.Module], alone: list[str]) -> list[list[Work]]:
+    """The files, those together that import from each other, but for those that are groups of their own."""
     by_name = {name_of(item): item for item in work}
-    grouped = [[by_name[name] for name in names] for names in components(trees)]
-    return grouped if trees else [[item] for item in work]
+    grouped = [*components({name: tree for name, tree in trees.items() if name not in alone}), *([n] for n in alone)]
+    order = {name: place for place, name in enumerate(trees)}
+    grouped.sort(key=lambda names: order[names[0]])
+    return [[by_name[name] for name in names] for names in grouped]
 
 
 def source_name(path: str) -> str:

@@ -26,7 +26,7 @@ from . import languages
 from .discover import Found
 from .errors import FileError
 from .generated import without_generated
-from .grouping import Work, grouped_files, name_of, source_name
+from .grouping import LARGE, Head, Work, grouped_files, head, heads, name_of, source_name
 from .ignores import is_nobodys, rewrite_knows, with_ignores
 from .notebook_reports import in_cells
 from .progress import Files
@@ -45,9 +45,6 @@ NKI = b"nki"
 
 # Up to this many files, the processes of a pool cost more than they save.
 _HANDFUL = 8
-
-_LARGE = 300_000
-"""Bytes of a file that is rewritten alone: its trees take some hundred times as many."""
 
 Processes = Callable[[int], AbstractContextManager[Executor]]
 """What rewrites: processes of this machine (how many are asked for), or of a cluster."""
@@ -121,7 +118,7 @@ def _nki_reports(
         else:
             work.append((index, file.path, data))
     skipped = {index: report for index, report in results.items() if report.reason in not_concerned(word_of(options))}
-    groups, homes = grouped_files(work, skipped, options)
+    groups, homes = grouped_files(work, skipped, options, functools.partial(_heads, jobs=jobs))
     groups.sort(key=lambda group: -sum(len(data) for _, _, data in group))  # none of the big ones is left to run alone
     progress.begin({path: len(data) for group in groups for _, path, data in group})
     for index, report in _made(groups, options, homes, jobs, cluster, progress):
@@ -131,6 +128,23 @@ def _nki_reports(
         if results[index] is report or (results[index].status == "unchanged" and not results[index].findings):
             results[index] = _with_backlog(report, options.target)
     return [results[index] for index in sorted(results)]
+
+
+def _heads(files: list[bytes], jobs: int) -> Iterator[Head]:
+    """The heads of files, read by processes of their own: what whole trees leave behind in memory goes with these."""
+    if jobs < 2 or len(files) <= _HANDFUL:
+        return heads(files)
+    try:
+        with _workers(jobs) as pool:
+            with _uninterrupted():
+                found = pool.map(head, files, chunksize=_CHUNK)
+            return iter([*found])
+    except BrokenExecutor:
+        return heads(files)
+
+
+_CHUNK = 16
+"""Files that a process reads at a time."""
 
 
 def _made(
@@ -157,12 +171,12 @@ def _made(
         with _seldom_collected():
             for group in groups:
                 progress.show()
-                yield from _reported(group, options, homes)
+                yield from _alone_in_memory(group, options, homes)
 
 
 def _large_files(group: list[Work]) -> dict[str, int]:
     """The bytes of the files of a group that are so large that nothing is rewritten beside them, for the memory."""
-    return {path: len(data) for _, path, data in group if len(data) > _LARGE}
+    return {path: len(data) for _, path, data in group if len(data) > LARGE}
 
 
 def _contents(file: Found, options: Options) -> bytes | Report:
@@ -199,6 +213,16 @@ def _with_backlog(skipped: Report, target: str) -> Report:
 def rewrite_report(path: str, data: bytes, options: Options) -> Report:
     """Rewrite one file's bytes, and guard the result."""
     return _reported([(0, path, data)], options, None)[0][1]
+
+
+def _alone_in_memory(
+    group: list[Work], options: Options, homes: Mapping[str, Homes] | None
+) -> list[tuple[int, Report]]:
+    """:func:`_reported`, behind which nothing of a large group is left: its modules and their program are a cycle."""
+    reports = _reported(group, options, homes)
+    if sum(len(data) for _, _, data in group) > LARGE:
+        gc.collect()
+    return reports
 
 
 @trees_kept()
@@ -317,7 +341,7 @@ def _pooled(
     with workers(jobs) as pool:
         with contextlib.suppress(BrokenExecutor), _uninterrupted():
             for group in groups:
-                futures[pool.submit(_reported, group, options, homes)] = group
+                futures[pool.submit(_alone_in_memory, group, options, homes)] = group
         for future in _as_done(futures, progress.show):
             try:
                 yield from future.result()

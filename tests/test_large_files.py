@@ -46,7 +46,7 @@ def test_nothing_is_rewritten_beside_a_large_file(tree: Path, monkeypatch: pytes
         return pooled(groups, options, homes, workers, jobs, progress)
 
     monkeypatch.setattr(rewriting, "_pooled", watched)
-    monkeypatch.setattr(rewriting, "_LARGE", 1000)
+    monkeypatch.setattr(rewriting, "LARGE", 1000)
     files = found_files([str(tree)])
     together = rewriting.rewrite_reports(files, Options(), 2)
     assert [(names, jobs) for names, jobs in pools if "large.py" in names] == [(["large.py"], 1)]
