@@ -41,8 +41,8 @@ class Accounted:
 
     A finding accounts for the statement that it is in (for a compound statement: for its header), and for the whole
     function or class when no rule touched it. Findings are in lines of the input; a line of the output stands for the
-    input's line that has the same text, or, where both were rewritten, for the lines that it replaces. What stands behind
-    a mark that stops a kernel is under the finding that the mark says.
+    input's line that has the same text, or, where both were rewritten, for the lines that it replaces. What stands
+    behind a mark that stops a kernel is under the finding that the mark says.
     """
 
     def __init__(self, old: ast.Module, before: str, outcome: Outcome) -> None:
