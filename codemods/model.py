@@ -90,7 +90,8 @@ class Options:
 
 
 KEPT = "is kept for a statement that was left alone"
-"""How the message ends of a finding that only follows from another one."""
+AFTER = "comes of a statement that was left alone"
+"""How the messages end of findings that only follow from another one."""
 
 
 @dataclass(frozen=True, order=True)
@@ -111,7 +112,7 @@ class Finding:
     @property
     def follows(self) -> bool:
         """Does it only follow from another finding? It goes with that one."""
-        return self.message.endswith(KEPT)
+        return self.message.endswith((KEPT, AFTER))
 
 
 @dataclass(frozen=True, order=True)

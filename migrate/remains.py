@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from nki_migrate.codemods.ladder import origins
 from nki_migrate.codemods.model import Finding, Options, Outcome
-from nki_migrate.codemods.syntax.node_index import tree_of
-from nki_migrate.codemods.syntax.nodes import first_line
+from nki_migrate.codemods.syntax.mark_text import WORD, is_mark
+from nki_migrate.codemods.syntax.node_index import tree_of, walk
+from nki_migrate.codemods.syntax.nodes import blocks, first_line
 from nki_migrate.runtime.spec.grammar import children, statements
 from nki_migrate.runtime.spec.versions import RANGE, Version, shown, versions_of
 
@@ -40,7 +41,8 @@ class Accounted:
 
     A finding accounts for the statement that it is in (for a compound statement: for its header), and for the whole
     function or class when no rule touched it. Findings are in lines of the input; a line of the output stands for the
-    input's line that has the same text, or, where both were rewritten, for the lines that it replaces.
+    input's line that has the same text, or, where both were rewritten, for the lines that it replaces. What stands
+    behind a mark that stops a kernel is under the finding that the mark says.
     """
 
     def __init__(self, old: ast.Module, before: str, outcome: Outcome) -> None:
@@ -72,7 +74,18 @@ class Accounted:
                 lines.update(range(j1 + 1, j2 + 1))
             else:  # a nested function that moved keeps its text
                 lines.update(j + 1 for j in range(j1, j2) if new[j] in texts)
-        return frozenset(lines)
+        return frozenset(lines.union(*self._behind_marks()))
+
+    def _behind_marks(self) -> Iterator[range]:
+        """The lines of each statement that stands behind marks which stop a kernel in front of it."""
+        tree = tree_of(self.outcome.source)
+        for block in (block for node in walk(tree) for block in blocks(node)) if WORD in self.outcome.source else ():
+            stopped = False
+            for statement in block:
+                is_stop = isinstance(statement, ast.Assert) and is_mark(statement)
+                if stopped and not is_stop:
+                    yield _extent(statement)
+                stopped = is_stop
 
     @cached_property
     def opcodes(self) -> list[tuple[str, int, int, int, int]]:

@@ -485,7 +485,7 @@ _DECLARED = "psum = nl.zeros((nl.par_dim(64), 64), dtype=nl.float32, buffer=nl.p
         (_DECLARED, "product(tile, psum[:, nl.ds(0, 32)])", "may be overwritten by a matmul again"),
         (
             f"{_DECLARED}\n\n    def step():\n        product(tile, psum)\n",
-            "step()",
+            "step()\n        step()",
             "may be overwritten by a matmul again",
         ),
         (

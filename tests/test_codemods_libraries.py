@@ -108,7 +108,7 @@ def test_what_no_list_does_is_a_finding(body):
 
 
 def test_a_deque_that_an_inner_function_reads_stays():
-    body = "q = deque([1])\ndef last():\n    return q[-1]\nm = last()"
+    body = "q = deque([1])\ndef last():\n    return q[-1]\nm = last() + last()"
     assert (15, "NKI091") in found(kernel(body))
 
 

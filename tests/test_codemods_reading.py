@@ -165,7 +165,7 @@ def test_comments_of_a_nested_function_move_with_it() -> None:
     source = HEAD + (
         "@nki.jit\ndef k(x):\n    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)\n\n"
         "    # copies\n    def copied():\n        # all of it\n        nl.store(out, nl.load(x))  # DMA\n\n"
-        "    copied()\n    return out\n"
+        "    copied()\n    copied()\n    return out\n"
     )
     text = rewrite(source).source
     assert all(text.count(comment) == 1 for comment in ("# copies", "# all of it", "# DMA"))

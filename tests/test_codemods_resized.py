@@ -71,7 +71,7 @@ def test_the_size_is_that_of_the_branch_or_iteration_that_ran(migrate, body, sho
         SHORTER.replace("[None, :]", "[None, :] + 1") + DOUBLED,
         SHORTER.replace("i_f =", "i_g = i_f =") + DOUBLED,
         SHORTER + "sizes = [i_f for i_f in (1, 2)]\n" + DOUBLED,
-        SHORTER + "def inner():\n    " + DOUBLED + "inner()\n",
+        SHORTER + "def inner():\n    " + DOUBLED + "inner()\ninner()\n",
     ],
 )
 def test_what_else_differs_is_left_and_said(body):

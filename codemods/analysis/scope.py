@@ -59,6 +59,7 @@ class Scope:
     called: dict[ast.expr, tuple[str, Value]] = field(default_factory=dict)
     given: dict[ast.expr, str] = field(default_factory=dict)
     kept: list[ast.AST] = field(default_factory=list)
+    lost: dict[str, list[ast.stmt]] = field(default_factory=dict)
     direct: bool = False
     returned: Value | None = None
     outer: Scope | None = None

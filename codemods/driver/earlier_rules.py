@@ -11,7 +11,10 @@ from ..plan.factories.rewriting import moved_out
 from ..plan.grids.rewriting import Relaunched, relaunched
 from ..plan.index_functions import written_out
 from ..plan.long_lines import fitted
+from ..plan.steps.rewriting import in_place
 from ..syntax.source import Source
+
+_DEPTH = 8
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,17 @@ def texts_of(sources: Mapping[str, Source], options: Options) -> Texts:
     read = _read_again(sources, moved)
     plain = written_out(read, options)
     read = _read_again(read, plain)
+    steps = [moved, plain]
+    while len(steps) < _DEPTH:  # one call may hide another
+        steps.append(in_place(read, options))
+        if not any(text.applied for text in steps[-1].values()):
+            break
+        read = _read_again(read, steps[-1])
     grids = {
         path: replace(module, lines=fitted(module.lines, sources[path].text))
         for path, module in relaunched(read, options).items()
     }
-    return Texts(_read_again(read, grids), grids, (moved, plain, grids))
+    return Texts(_read_again(read, grids), grids, (*steps, grids))
 
 
 def _read_again(read: Mapping[str, Source], texts: Mapping[str, EditedText]) -> dict[str, Source]:

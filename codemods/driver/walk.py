@@ -82,6 +82,8 @@ def _walk_statement(scope: Scope, statement: ast.stmt) -> None:
         scope.module.plan.edits.replaced[statement] = []
         return
     refusal = scope.draft.attempt(_rewrite, scope, statement)
+    if refusal is None and isinstance(statement, SIMPLE):
+        scope.lost = {name: block for name, block in scope.lost.items() if name not in bound_by(statement)}
     if refusal is not None:
         scope.sizes, scope.out = sizes, []
         vars(scope).update(known)
@@ -112,6 +114,7 @@ def _leave_alone(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
     scope.module.report(refusal)
     scope.kept.append(statement)
     scope.module.plan.kept.add(statement)
+    scope.lost = {**scope.lost, **dict.fromkeys(bound_by(statement), scope.block)}
     if isinstance(statement, SIMPLE) and scope.source.is_changed(statement):
         scope.module.plan.edits.replaced[statement] = [New(scope.source.segment(statement))]
     _list_instead(scope, statement, refusal)

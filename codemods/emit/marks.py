@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..expr.emission import New, Said
-from ..model import Finding
+from ..model import KEPT, Finding
 from ..project.program import Module
 from ..rules.registry import RULES
 from ..syntax.logical_lines import LogicalLines
@@ -41,7 +41,7 @@ def plan(module: Module) -> None:
         if place is None:
             continue
         text = mark_of(said.finding.code, said.finding.message)
-        if place.is_kernel_code and said.stops and not said.finding.follows:
+        if place.is_kernel_code and said.stops and not said.finding.message.endswith(KEPT):
             whole = WHOLE if place.statement in tops else ""
             stop = New(f"assert False, {json.dumps(text + whole, ensure_ascii=False)}", as_is=True)
             before = module.plan.edits.before.setdefault(place.statement, [])

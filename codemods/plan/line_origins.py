@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ..syntax.nodes import first_line
 from ..syntax.source import Source
 
 
@@ -41,6 +42,22 @@ def margin_of(source: Source, statement: ast.stmt) -> str:
     """The blanks in front of a statement that begins its line."""
     start = source.offset(statement.lineno, 0)
     return source.text[start : source.offset(statement.lineno, statement.col_offset)]
+
+
+def top_of(source: Source, statement: ast.stmt) -> int:
+    """The line on which a statement begins, with its decorators and the comments right above it."""
+    lines, first = source.text.split("\n"), first_line(statement)
+    margin = margin_of(source, statement) + "#"
+    while first > 1 and lines[first - 2].startswith(margin):
+        first -= 1
+    return first
+
+
+def dedented(line: Line, margin: str) -> Line:
+    """A line without a margin; one that stands to the left of it, without the blanks that it has."""
+    if not line.text.startswith(margin):
+        return Line(line.text.lstrip(), line.origin, line.shift) if line.text.strip() else line
+    return Line(line.text[len(margin) :], line.origin, line.shift - len(margin))
 
 
 def edited(source: Source, edits: Iterable[Edit]) -> list[Line]:

@@ -8,6 +8,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..expr.emission import Refuse
+from ..model import AFTER
+from ..syntax.codes import UNSUPPORTED
+from ..syntax.node_index import of_kinds
+from ..syntax.nodes import SIMPLE
 from .support_texts import DEFINITIONS
 
 if TYPE_CHECKING:
@@ -123,6 +128,7 @@ def keyed_function(scope: Scope, builtin: str) -> str:
 def _function(scope: Scope, definition: str) -> str:
     """How the module calls a function, which it gets, or imports, from now on."""
     module = scope.module
+    _check_reached(scope)
     known = module.names.support_names.get(definition) or _imported(module, definition)
     if known:
         return known
@@ -134,6 +140,20 @@ def _function(scope: Scope, definition: str) -> str:
     module.program.draft.put(module.names.support_names, definition, names[definition])
     module.program.draft.put(module.names.support, names[definition], found.text(names=names))
     return names[definition]
+
+
+def _check_reached(scope: Scope) -> None:
+    """Raises :class:`Refuse` for a statement that reads what one that stops the kernel in front of it has bound.
+
+    Who rewrites that one knows what it binds, and needs no function that asks.
+    """
+    options, statement = scope.module.options, scope.current
+    if not isinstance(statement, SIMPLE) or options.select or options.ignore:
+        return
+    for name in of_kinds(statement, ast.Name):
+        if any(scope.lost.get(name.id) is block for block in scope.blocks):
+            help = "rewrite it with that statement, which tells its type and shape"
+            raise Refuse(statement, UNSUPPORTED, f"'{name.id}' {AFTER}", help)
 
 
 def _imported(module: Module, definition: str) -> str:

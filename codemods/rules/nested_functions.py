@@ -1,8 +1,10 @@
 """NKI003 nested-functions: functions inside a kernel move to module level; one copy for each kind of argument.
 
 Why: Beta 2 does not support inner function definitions. What the function closed over becomes parameters, which every
-call passes by keyword, so it sees the values of that moment, as the closure did. A factory that returns an allocation
-function is merged with what it returns.
+call passes by keyword, so it sees the values of that moment, as the closure did. Where one statement calls a function
+that closes over names, and only it names the function, its body stands in place of the call: its names are those of the
+kernel, with a number where the kernel has them. A factory that returns an allocation function is merged with what it
+returns.
 
 A function of the module that is called with different kinds of tensors (a number here and a tile there, SBUF and PSUM,
 tensors with and without blocks, of several ranks, one row and many) gets one copy for each kind, because the
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from ..analysis.scope import Scope
 
 CODE = codes.NESTED_FUNCTIONS
-GOLDENS = ("nested_function", "helper_variants", "kernel_factory")
+GOLDENS = ("nested_function", "step_in_place", "helper_variants", "kernel_factory")
 _HELP = "move the function to module level, and pass what it uses as parameters"
 
 
@@ -69,7 +71,10 @@ def _closure(scope: Scope, function: ast.FunctionDef) -> list[str]:
         | set(module.names.support)
     )
     known |= set(module.names.needed_imports.values()) | {name for name, _ in module.summaries.lifted.values()}
-    free = {name for name in read - bound if name in scope.assigned or name in scope.env or name not in known}
+    around, outer = {*scope.assigned}, scope.outer
+    while outer is not None:
+        around, outer = around | {*outer.assigned}, outer.outer
+    free = {name for name in read - bound if name in around or name not in known}
     order = {n.id: (n.lineno, n.col_offset) for n in reversed(list(walk(function))) if isinstance(n, ast.Name)}
     return sorted(free, key=lambda name: (order.get(name, (10**9, 0)), name))
 

@@ -33,6 +33,18 @@ def names_inside(text: str, function: ast.FunctionDef) -> frozenset[str]:
     return frozenset(found)
 
 
+def names_in_scope(text: str, function: ast.FunctionDef) -> frozenset[str]:
+    """Names that a function binds or reads, and those that functions in it read and do not bind."""
+    table = _tables(text).get((function.name, function.lineno))
+    pending = table.get_children() if table is not None else []
+    found = {s.get_name() for s in table.get_symbols()} if table is not None else set[str]()
+    while pending:
+        inner = pending.pop()
+        found.update(s.get_name() for s in inner.get_symbols() if not s.is_local())
+        pending += inner.get_children()
+    return frozenset(found)
+
+
 @lru_cache(maxsize=8)
 def _tables(text: str) -> dict[tuple[str, int], symtable.SymbolTable]:
     """The table of each function of a module, by its name and line."""

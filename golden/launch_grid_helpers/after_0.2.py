@@ -24,12 +24,6 @@ def weighted(tile, weight=2.0, grid=None):
     return tile_scaled
 
 
-def summed(tile, x, out, program_0, start, ROWS, program_2):
-    total = nl.ndarray((tile.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=total, op=nl.add, data=tile, axis=1)
-    nisa.dma_copy(dst=out[program_0, nl.ds(start, ROWS), nl.ds(program_2, 1)], src=total)
-
-
 @nki.jit
 def row_sums(x, width, grid):
     assert len(grid) == 3, f"a grid of {len(grid)} axes"
@@ -49,9 +43,11 @@ def row_sums(x, width, grid):
                     x, width, group=program_0, program_1=program_1, program_2=program_2
                 )
                 tile = weighted(tile_of_result, grid=grid)
-                summed(
-                    tile, x=x, out=out, program_0=program_0, start=start, ROWS=ROWS, program_2=program_2
-                )
+
+                total = nl.ndarray((tile.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
+                nisa.tensor_reduce(dst=total, op=nl.add, data=tile, axis=1)
+                nisa.dma_copy(dst=out[program_0, nl.ds(start, ROWS), nl.ds(program_2, 1)], src=total)
+
     return out
 
 

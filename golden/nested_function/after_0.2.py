@@ -19,7 +19,11 @@ def scaled_rows(x, factor):
     out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     shift = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
 
-    for t in nl.static_range(tiles):
+    nisa.memset(dst=shift, value=0.0)
+    x_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=x_tile, src=x[0])
+    finish(0, x_tile, rows=rows, columns=columns, x=x, factor=factor, shift=shift, out=out)
+    for t in nl.static_range(1, tiles):
         nisa.memset(dst=shift, value=float(t))
         tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=tile, src=x[t])

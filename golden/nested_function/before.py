@@ -18,7 +18,9 @@ def scaled_rows(x, factor):
         result[...] = nisa.tensor_scalar(tile, op0=nl.multiply, operand0=factor, op1=nl.add, operand1=shift)
         nl.store(out[t], value=result)
 
-    for t in nl.static_range(tiles):
+    shift[...] = nisa.memset((rows, 1), value=0.0, dtype=nl.float32)
+    finish(0, nl.load(x[0]))
+    for t in nl.static_range(1, tiles):
         shift[...] = nisa.memset((rows, 1), value=float(t), dtype=nl.float32)
         tile = nl.load(x[t])
         finish(t, tile)

@@ -20,7 +20,7 @@ from ..edited_text import EditedText, arranged
 from ..grids.body import units_of
 from ..grids.loops import has_defaults
 from ..grids.questions import is_asking
-from ..line_origins import Edit, Line, between, edited, inside_strings, lines_of, margin_of
+from ..line_origins import Edit, Line, between, dedented, edited, inside_strings, lines_of, margin_of, top_of
 from ..places import behind_arguments, behind_parameters, brackets
 from .closures import Around, Closure, closed_over, closure_of
 
@@ -86,9 +86,9 @@ class _Moving:
         above: dict[int, list[Line]] = {}
         for closure in self.closures:
             block = self._block(closure, lines, dropped)
-            above.setdefault(_top(self.module, closure.around[0]), []).extend(block)
-            gone |= set(range(_top(self.module, closure.kernel), (closure.kernel.end_lineno or 0) + 1))
-        gone |= {n for s in dropped for n in range(_top(self.module, s), first_line(s))}
+            above.setdefault(top_of(self.module.source, closure.around[0]), []).extend(block)
+            gone |= set(range(top_of(self.module.source, closure.kernel), (closure.kernel.end_lineno or 0) + 1))
+        gone |= {n for s in dropped for n in range(top_of(self.module.source, s), first_line(s))}
         touched = {closure.around[0].name for closure in self.closures} | set(names.values())
         text = arranged(lines, gone, above, self._import_lines())
         return EditedText(text, [], Counter({CODE: len(self.closures)}), touched)
@@ -178,18 +178,18 @@ class _Moving:
         kernel, module = closure.kernel, self.module
         strings = inside_strings(module.source.text) - _docstrings(kernel)
         margin = margin_of(module.source, kernel)
-        first, body = _top(module, kernel), units_of(module, kernel)[0].first
+        first, body = top_of(module.source, kernel), units_of(module, kernel)[0].first
         inner = margin_of(module.source, kernel.body[0])
         moved: list[Line] = []
         for statement in closure.moved:
-            start = _top(module, statement) if statement in dropped else first_line(statement)
+            start = top_of(module.source, statement) if statement in dropped else first_line(statement)
             for line in between(lines, start, statement.end_lineno or statement.lineno):
                 by = inner[len(margin_of(module.source, statement)) :]
                 moved.append(line if line.origin in strings else line.indented(by))
         own = between(lines, first, kernel.end_lineno or first)
         header, rest = [line for line in own if line.origin < body], [line for line in own if line.origin >= body]
         parts = [*header, *moved, *rest]
-        block = [line if line.origin in strings else _dedented(line, margin) for line in parts]
+        block = [line if line.origin in strings else dedented(line, margin) for line in parts]
         at = kernel.end_lineno or first
         return [*block, Line("", at), Line("", at)]
 
@@ -249,15 +249,6 @@ def _partial(module: Module) -> tuple[str, str]:
     return f"{name}.partial", "import functools" if name == "functools" else f"import functools as {name}"
 
 
-def _top(module: Module, statement: ast.stmt) -> int:
-    """The line on which a statement begins, with its decorators and the comments right above it."""
-    lines, first = module.source.text.split("\n"), first_line(statement)
-    margin = margin_of(module.source, statement) + "#"
-    while first > 1 and lines[first - 2].startswith(margin):
-        first -= 1
-    return first
-
-
 def _docstrings(kernel: ast.FunctionDef) -> frozenset[int]:
     """Lines of the docstrings of a kernel and the functions in it: they move with the code."""
     found: set[int] = set()
@@ -265,12 +256,6 @@ def _docstrings(kernel: ast.FunctionDef) -> frozenset[int]:
         if ast.get_docstring(function, clean=False) is not None:
             found.update(range(function.body[0].lineno, (function.body[0].end_lineno or 0) + 1))
     return frozenset(found)
-
-
-def _dedented(line: Line, margin: str) -> Line:
-    if not line.text.startswith(margin):
-        return Line(line.text.lstrip(), line.origin, line.shift) if line.text.strip() else line
-    return Line(line.text[len(margin) :], line.origin, line.shift - len(margin))
 
 
 def refusal(module: Module, around: Around, kernel: ast.FunctionDef) -> Refuse:
