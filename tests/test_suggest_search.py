@@ -21,7 +21,7 @@ from nki_migrate.runtime.messages import Probe
 from nki_migrate.suggest_clock import Clock
 from nki_migrate.suggest_cover import covering
 from nki_migrate.suggest_repairs import repairs
-from nki_migrate.suggest_search import constants, searched
+from nki_migrate.suggest_search import Hunt, constants
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl\n"
 
@@ -165,7 +165,7 @@ def test_what_came_farther_is_repaired_first() -> None:
         return Probe(1, 6, 0.1)
 
     start = case(a=(2,), b=(3,), c=(5,), d=(7,), e=(11,), f=(13,))
-    found = searched([start], [], asking(kernel), never)
+    found = Hunt(iter([start]), []).go_on(asking(kernel), never)
     assert found.found is not None and set(shapes(found.found[0]).values()) == {(2048,)} and found.tried < 60
 
 
@@ -174,7 +174,7 @@ def test_the_failure_that_came_farthest_is_the_reason() -> None:
         far = asked.args["x"].shape[0] == 512
         return Failure(False, "far" if far else "near", "k.py", 3, reached=5 if far else 1)
 
-    found = searched([case(x=(128,))], [512], asking(kernel), after(300))
+    found = Hunt(iter([case(x=(128,))]), [512]).go_on(asking(kernel), after(300))
     assert found.found is None and found.best is not None and found.best[1].message == "far"
 
 
@@ -243,7 +243,7 @@ def test_a_tile_larger_than_memory_is_the_reason_not_the_loop_that_did_not_run()
             return Failure(False, "'out' is never written to", "k.py", 9, reached=7)
         return Failure(False, "number of partitions 256 exceed 128", "k.py", 5, reached=2)
 
-    found = searched([case(x=(128,))], [256, 512], asking(kernel), after(300))
+    found = Hunt(iter([case(x=(128,))]), [256, 512]).go_on(asking(kernel), after(300))
     assert found.obstacle is not None and found.obstacle[1].line == 5 and found.alike >= 2
 
 
@@ -251,7 +251,7 @@ def test_failures_of_several_kinds_at_a_line_are_not_alike() -> None:
     def kernel(asked: Case) -> Failure:
         return Failure(False, f"size {asked.args['x'].shape}", "k.py", 5)
 
-    found = searched([case(x=(128,))], [256, 512], asking(kernel), after(300))
+    found = Hunt(iter([case(x=(128,))]), [256, 512]).go_on(asking(kernel), after(300))
     assert found.obstacle is not None and found.alike == 0
 
 
@@ -307,7 +307,7 @@ def test_what_is_never_modelled_is_not_tried_to_the_end() -> None:
         return Failure(True, "the emulator does not model it", "k.py", 5)
 
     starts = [case(x=(size,)) for size in range(1, 500)]
-    found = searched(starts, [], asking(kernel), never)
+    found = Hunt(iter(starts), []).go_on(asking(kernel), never)
     assert found.hopeless and found.tried < 60 and not found.out_of_time
 
 
