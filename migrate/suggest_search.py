@@ -98,8 +98,12 @@ class Search:
 
     @property
     def hopeless(self) -> bool:
-        """Did all come to one place that the emulator does not model?"""
-        return self.obstacle is not None and self.obstacle[1].undecided and self.alike >= _HOPELESS
+        """Did all come to one place that the emulator does not model, or did many end there and none behind it?"""
+        if self.obstacle is None or not self.obstacle[1].undecided:
+            return False
+        failure = self.obstacle[1]
+        ended = self.endings[failure.file, failure.line, failure.message]
+        return self.alike >= _HOPELESS or ended >= 4 * _HOPELESS
 
 
 @dataclass(order=True)

@@ -161,6 +161,7 @@ def load(file: str) -> ModuleType:
     if package is not None:
         root, name = package
         sys.path.insert(0, root)
+        name = _under_free_name(root, name)
         if _needs_only_support(file, imports, name):
             _open_packages(root, name)
         return importlib.import_module(name)
@@ -208,6 +209,31 @@ def _package_name(file: str, imports: _Imports) -> tuple[str, str] | None:
             return None
         parts.insert(0, part)
     return (directory, ".".join(parts)) if needed else None
+
+
+def _under_free_name(root: str, name: str) -> str:
+    """The module ``name`` of a package below ``root``, under another one where Python has a package of its name.
+
+    ``copy/kernel.py`` is no part of the standard library's ``copy``: its relative imports work under any name.
+    """
+    top, dot, rest = name.partition(".")
+    directory = os.path.join(root, top)
+    here = getattr(sys.modules.get(top), "__path__", None) if top in sys.modules else [directory]
+    if top not in sys.stdlib_module_names and here is not None and directory in here:
+        return name
+    free = f"kernel_package_{top}"
+    if free not in sys.modules:
+        start = os.path.join(directory, "__init__.py")
+        if os.path.exists(start):
+            spec = importlib.util.spec_from_file_location(free, start, submodule_search_locations=[directory])
+        else:
+            spec = importlib.machinery.ModuleSpec(free, None, is_package=True)
+            spec.submodule_search_locations = [directory]
+        assert spec is not None
+        sys.modules[free] = package = importlib.util.module_from_spec(spec)
+        if spec.loader is not None:
+            spec.loader.exec_module(package)
+    return free + dot + rest
 
 
 def _roots_named_in(file: str, imports: _Imports) -> list[str]:
