@@ -8,8 +8,8 @@ instructions, with tiles between them; ``nl.load_transpose2d`` is a DMA that wal
 the type that Beta 1 promotes to: where only a trace tells the types, a function that the rewrite adds computes it. A
 comparison gives ``bool_``, or ``uint8`` where that does not show.
 ``nl.all`` is a ``tensor_reduce``, ``nl.logical_not`` a comparison with 0, ``~x`` of integers a ``bitwise_xor`` with -1;
-``&``, ``|``, ``^``, ``<<`` and ``>>`` are the instructions of ``nl.bitwise_and`` and its like. ``nl.ceil``, ``nl.trunc``,
-``nl.cos`` and ``nl.tan``, which 0.2 has not, stay where the target has them, and are left where it has not.
+``&``, ``|``, ``^``, ``<<`` and ``>>`` are the instructions of ``nl.bitwise_and`` and its like. ``nl.ceil``,
+``nl.trunc``, ``nl.cos`` and ``nl.tan``, which 0.2 has not, stay where the target has them, and are left elsewhere.
 A number behind one, ``x * 2.0 - 1.0`` in float32, is the second operator of one instruction: an instruction less.
 
 From 0.3 on ``nl`` has functions again. Those that give the same tile as Beta 1's (``nl.add`` and its like of two tiles
