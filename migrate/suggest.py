@@ -50,6 +50,8 @@ HELPS = "it returns no tensor to its caller, and is a part of another kernel"
 """The reason of one that gives numbers, or writes to tiles of the kernel that calls it."""
 _WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'|to be a tile, got"
 _NO_OUTPUT = "has no output"
+_LOCAL = "Failed to infer tile from tensor"
+"""The failure of a kernel that returns a tensor of SBUF with block dimensions."""
 _ALWAYS = 8
 """Runs that fail alike at one line before that is said not to depend on the arguments."""
 _OTHERS = 6
@@ -299,7 +301,7 @@ class _Work:
     def _gives_nothing(self, kernel: str) -> bool:
         """Does a kernel neither make a tensor in HBM nor store to one?"""
         text = ast.unparse(self.names.definition(kernel) or ast.Pass())
-        return re.search(r"hbm|\bstore\(|dma_copy\(", text) is None
+        return re.search(r"\b(?:shared_|private_)?hbm\b|\bstore\(|dma_copy\(", text) is None
 
     def _reason(self, kernel: str, search: Search) -> str:
         if self.names.definition(kernel) is None:
@@ -309,6 +311,8 @@ class _Work:
         said = "" if search.obstacle is None else search.obstacle[1].message
         if caller and (_NO_OUTPUT in said or self._gives_nothing(kernel)):
             return f"{HELPS}: '{caller}' calls it"
+        if _LOCAL in said and self._gives_nothing(kernel):
+            return f"{HELPS}: it returns a tensor of its own memory"
         if search.stopped:
             what = f"a run was stopped before its end, with {_tensors(search.stopped[0])}"
             return f"{what}: it may need more time (--seconds)"

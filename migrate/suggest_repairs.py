@@ -275,6 +275,10 @@ def _reshaped(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Ca
             tile = math.prod(size for size in shape if size)
             yield from (resized(case, size, n * tile) for n in (2, 1) for size in tensors(case)[name].shape)
             return
+        whole, old = case, tensors(case)[name].shape  # tensors that are alike may be reshaped one after the other
+        for other in (each for each, spec in tensors(case).items() if spec.shape == old):
+            whole = shaped(whole, other, shape)
+        yield whole
         yield shaped(case, name, tuple(size for size in shape if size > 1) or (1,))
         yield shaped(case, name, shape)
 

@@ -167,7 +167,7 @@ def load(file: str) -> ModuleType:
         return importlib.import_module(name)
     sys.path.insert(0, os.path.dirname(file))
     stem = os.path.splitext(os.path.basename(file))[0]
-    taken = stem in sys.modules or stem in sys.stdlib_module_names or not stem.isidentifier()
+    taken = stem in {*sys.modules, *sys.stdlib_module_names, *shims.ROOTS} or not stem.isidentifier()
     name = f"kernel_file_{stem}" if taken else stem
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -239,7 +239,8 @@ def _under_free_name(root: str, name: str) -> str:
 def _roots_named_in(file: str, imports: _Imports) -> list[str]:
     """Directories above ``file`` from which an absolute import in it would find its own project's packages.
 
-    That is the directory that holds the file's own package, or a ``src`` with a package that the file imports.
+    That is the directory that holds the file's own package, or, up to the root of the project, one that holds a package
+    which the file imports and which is installed nowhere, or a ``src`` with a package that the file imports.
     """
     named = _absolute_roots(imports) - {*sys.stdlib_module_names, *shims.ROOTS}
     beside, directory = [], os.path.dirname(file)
@@ -247,7 +248,8 @@ def _roots_named_in(file: str, imports: _Imports) -> list[str]:
         if os.path.basename(directory) in named:
             return [parent]
         source = os.path.join(directory, "src")
-        beside += [source] * any(os.path.isfile(os.path.join(source, name, "__init__.py")) for name in named)
+        beside += [source] * any(_is_package(source, name) for name in named)
+        beside += [directory] * any(_is_package(directory, name) and not _is_installed(name) for name in named)
         directory = "/" if _is_project(directory) else parent
     return beside[:1]
 
@@ -261,6 +263,14 @@ def _absolute_roots(imports: _Imports) -> set[str]:
         elif node.module and not node.level:
             named.add(node.module.partition(".")[0])
     return named
+
+
+def _is_package(directory: str, name: str) -> bool:
+    return os.path.isfile(os.path.join(directory, name, "__init__.py"))
+
+
+def _is_installed(name: str) -> bool:
+    return importlib.machinery.PathFinder.find_spec(name) is not None
 
 
 def _needs_only_support(file: str, imports: _Imports, name: str) -> bool:

@@ -58,6 +58,8 @@ NORMALIZED = {
     "a remainder of a row's truth": ("nl.all(nl.greater(a, b), axis=1)", "(128, 1)"),
     "what is not": ("nl.logical_not(nl.greater(a, b))", "x.shape"),
     "a dimension behind the last one": ("nl.expand_dims(a, axis=2)", "(128, 48, 1)"),
+    "a sum over the last axis of a list": ("nl.sum(a, axis=[-1])", "(128, 1)"),
+    "a softmax over the last axis of a list": ("nl.softmax(a, axis=[-1])", "x.shape"),
     "the least number": ("nl.maximum(a, nl.fp32.min)", "x.shape"),
 }
 

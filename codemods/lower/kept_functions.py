@@ -154,13 +154,19 @@ def _reduced(call: Call) -> Operand | None:
     rank, stays = len(view.dims), bool(keepdims is not None and keepdims.value)
     axes = _free_axes(axis, rank)
     dims = tuple("1" if d in axes else size for d, size in enumerate(view.dims) if d not in axes or stays)
-    last, text = tuple(range(rank - len(axes), rank)), render(call.scope, axis)
+    last, text = tuple(range(rank - len(axes), rank)), _axis_text(call, axis, axes)
     if not axes or (axes != last and stays):
         return None
     if axes != last:
         view, text = permuted(call.scope, call.node, view, axes), str(list(last))
     given: dict[str, Operand | str] = {"x": view, "axis": text, "keepdims": str(stays)}
     return _stays(call, "tensor_reduce", given, dims if len(dims) > 1 else (*dims, "1"), view.dtype)
+
+
+def _axis_text(call: Call, axis: ast.expr, axes: tuple[int, ...]) -> str:
+    """The axes of a literal as the author spelled them; later versions count those of a list from the first only."""
+    counts_back = isinstance(axis, ast.List | ast.Tuple) and any(each < 0 for each in literal_axes(axis) or ())
+    return str(list(axes)) if counts_back else render(call.scope, axis)
 
 
 def _free_axes(axis: ast.expr, rank: int) -> tuple[int, ...]:
@@ -203,7 +209,8 @@ def _normalized(call: Call) -> Operand | None:
     view = _normalizable(call, "x", "axis")
     if view is None or view.dims is None or (call.name == "nl.var" and len(view.dims) != 2):
         return None
-    given: dict[str, Operand | str] = {"x": view, "axis": render(call.scope, call.arguments["axis"])}
+    axes = tuple(range(1, len(view.dims)))
+    given: dict[str, Operand | str] = {"x": view, "axis": _axis_text(call, call.arguments["axis"], axes)}
     dims = view.dims if call.name == "nl.softmax" else (view.dims[0], "1")
     if call.name == "nl.var" and not call.has("dtype"):
         assert_float(call.scope, view.dtype, "a variance")
@@ -216,7 +223,8 @@ def _rms_normalized(call: Call) -> Operand | None:
     view, w = _normalizable(call, "x", "axis", "w", "n", "epsilon"), _on_chip(call, call.arguments["w"])
     if view is None or w is None or not _are_of_one_shape(call.scope, view, w):
         return None
-    given: dict[str, Operand | str] = {"x": view, "w": w, "axis": render(call.scope, call.arguments["axis"])}
+    axes = tuple(range(1, len(view.dims or ())))
+    given: dict[str, Operand | str] = {"x": view, "w": w, "axis": _axis_text(call, call.arguments["axis"], axes)}
     given |= {name: render(call.scope, call.arguments[name]) for name in names}
     return _stays(call, "tensor_scalar", given, view.dims, view.dtype)
 
