@@ -203,6 +203,40 @@ def test_a_side_of_a_condition_that_no_case_takes_is_told() -> None:
     assert covered.unseen == ("`n > 9000` (k.py:3) is never true",)
 
 
+def found_for(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str], seconds: str = "10") -> tuple[str, str]:
+    """What ``cases suggest`` prints of a file: cases, and what it says of them."""
+    path = tmp_path / "k.py"
+    path.write_text(HEAD + text)
+    with pytest.raises(SystemExit):
+        main(["cases", "suggest", "--jobs", "2", "--seconds", seconds, str(path)])
+    return capsys.readouterr()
+
+
+OUT = "    out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+
+
+def test_an_assert_of_a_loaded_tile_gives_the_shape_of_its_tensor(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    body = "    first = nl.load(x[1])\n    assert first.shape == (128, 64)\n    nl.store(out, first)\n    return out\n"
+    out, err = found_for(tmp_path, "@nki.jit\ndef k(x):\n" + OUT + body, capsys)
+    assert ", 128, 64], dtype" in out, err
+
+
+def test_tensors_of_one_shape_are_reshaped_together() -> None:
+    message = "cannot reshape float32 b[4, 4] in hbm to (128, 3, 64)"
+    first = next(repairs(case(a=(2, 2), b=(4, 4), c=(4, 4)), failure(message)))
+    assert shapes(first) == {"a": (2, 2), "b": (128, 3, 64), "c": (128, 3, 64)}
+
+
+def test_parts_of_other_kernels_do_not_take_the_time_of_the_kernel(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    """Ten parts of a kernel that no launch can run stand before it."""
+    part = "@nki.jit\ndef part_{0}(tile, n):\n    assert n > 77 * tile.shape[1]\n    tile[...] = nl.multiply(tile, n)\n\n\n"
+    calls = "".join(f"    part_{n}(first, 9999)\n" for n in range(10))
+    kernel = "@nki.jit\ndef k(x):\n" + OUT + "    first = nl.load(x[0:128, 0:64])\n" + calls
+    text = "".join(part.format(n) for n in range(10)) + kernel + "    nl.store(out, first)\n    return out\n"
+    out, err = found_for(tmp_path, text, capsys, "6")
+    assert 'kernel = "k"' in out, err
+
+
 def test_a_function_that_takes_tiles_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "tiles.py"
     path.write_text(HEAD + "@nki.jit\ndef k(tile):\n    tile[...] = nl.multiply(tile, 2.0)\n    return tile\n")
