@@ -20,11 +20,11 @@ from nki_migrate.codemods.syntax.nodes import first_line
 
 from .errors import FileError
 from .grouping import source_name
+from .kernel_names import KernelNames
 from .notebooks import is_notebook
 from .planning import CASES_NAME, cases_at
 from .reports import Report, imports_beta1, parsed
 from .suggest import has_proposals
-from .suggest_factories import factories
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Finding
@@ -161,8 +161,7 @@ def _kernel(
     else:
         state = "safe" if any(report.status == "changed" for report in safe.values()) else "done"
     path = safe[name].path
-    makers = (maker for maker, factory in factories(tree).items() if factory.kernel is function)
-    called = next(makers, function.name)
+    called = KernelNames(tree).name_of(function)
     count = 0 if is_notebook(path) else len(_cases(path, called, cases))
     is_guessed = not count and not is_notebook(path) and has_proposals(Path(path), tree, called)
     proof: Proof = "case" if count else "suggest" if is_guessed else "none"

@@ -13,10 +13,9 @@ import linecache
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nki_migrate.codemods.syntax.module_level import where_installed
 from nki_migrate.runtime.cases import Case, MemberSpec, ObjectSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Kernels, Probe, Request
@@ -24,6 +23,7 @@ from nki_migrate.runtime.pool import Pool
 
 from .errors import InputError
 from .judging import Limits
+from .kernel_names import KernelNames
 from .nki_versions import at_version
 from .output import plural
 from .progress import StatusLine
@@ -31,12 +31,12 @@ from .suggest_calls import called_cases
 from .suggest_clock import Clock
 from .suggest_cover import covering
 from .suggest_extents import with_extents
-from .suggest_factories import Factory, factories, held_by_classes, made_elsewhere
+from .suggest_factories import made_elsewhere
 from .suggest_facts import parameters
 from .suggest_host import host_cases
 from .suggest_objects import with_fields_of
 from .suggest_proposals import options_of, proposed_cases
-from .suggest_search import Ask, Search, constants, elements, searched, without_mixing
+from .suggest_search import Ask, Hunt, Search, constants, elements, without_mixing
 
 _RUN_SECONDS = 6.0
 """A case that takes longer is too large to be a good one."""
@@ -50,6 +50,8 @@ HELPS = "it returns no tensor to its caller, and is a part of another kernel"
 """The reason of one that gives numbers, or writes to tiles of the kernel that calls it."""
 _WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'|to be a tile, got"
 _NO_OUTPUT = "has no output"
+_LOCAL = "Failed to infer tile from tensor"
+"""The failure of a kernel that returns a tensor of SBUF with block dimensions."""
 _ALWAYS = 8
 """Runs that fail alike at one line before that is said not to depend on the arguments."""
 _OTHERS = 6
@@ -115,27 +117,29 @@ def suggestions(
         raise InputError(f"{reply.file}:{reply.line}: {reply.message}" if reply.line else reply.message)
     names = [k.name for k in reply.kernels if not k.sub_kernel] if isinstance(reply, Kernels) else []
     tree = ast.parse(Path(file).read_bytes(), file)
-    made = factories(tree)
-    names += [name for name in made if name not in names]
+    known_names = KernelNames(tree)
+    names += [name for name in known_names.factories if name not in names]
     unknown = sorted(set(kernels) - set(names))
     if unknown or not names:
         asked = f" '{unknown[0]}'" if unknown else ""
         inner = "".join(f"; {line}" for line in made_elsewhere(tree).values())
         raise NoKernel(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}{inner}", hints=bool(inner))
-    found = _Work(workers, Path(file), where_installed(tree), budget, Clock(workers.width), status, made)
+    found = _Work(workers, Path(file), known_names, budget, Clock(workers.width), status)
     return found.besides([name for name in names if not kernels or name in kernels], known)
 
 
 def has_proposals(path: Path, tree: ast.Module, kernel: str) -> bool:
     """Would :func:`suggestions` try anything for a kernel of a file, or for a function of it that makes one?"""
-    tree = where_installed(tree)
-    factory = factories(tree).get(kernel)
-    named = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == kernel)
-    definition = factory.whole if factory is not None else next(named, None)
-    if definition is None:
+    names = KernelNames(tree)
+    called = names.called(kernel)
+    if called is None:
         return False
-    called = called_cases(path, tree, definition) if factory is None else host_cases(path, tree, definition, factory)
-    return next(itertools.chain(proposed_cases(path, tree, definition), called), None) is not None
+    proposed = proposed_cases(path, names.tree, called.definition)
+    if called.factory is not None:
+        given = host_cases(path, names.tree, called.definition, called.factory)
+    else:
+        given = called_cases(path, names.tree, called.definition)
+    return next(itertools.chain(proposed, given), None) is not None
 
 
 @dataclass
@@ -144,13 +148,11 @@ class _Work:
 
     workers: Pool
     path: Path
-    tree: ast.Module
+    names: KernelNames
     budget: Budget
     clock: Clock
     status: StatusLine | None = None
-    factories: Mapping[str, Factory] = field(default_factory=dict)
     ran: int = 0
-    renamed: dict[str, ast.FunctionDef | None] = field(default_factory=dict)
 
     def besides(self, kernels: Sequence[str], known: Collection[str]) -> Iterator[Suggestion]:
         """Those that are ``known`` to have cases, and what is found for the others."""
@@ -159,12 +161,7 @@ class _Work:
 
     def suggestions(self, kernels: Sequence[str]) -> Iterator[Suggestion]:
         """First a case for each kernel, what runs for one being tried for the next; then those that show it."""
-        known: list[Case] = []
-        searches: dict[str, Search] = {}
-        for number, name in enumerate(kernels):
-            left = len(kernels) - number
-            searches[name] = search = self._search(name, known, self._deadline(left, _COVERING), alone=left == 1)
-            known += [search.found[0]] if search.found else []
+        searches = self._searches(kernels)
         for search in searches.values():
             self._run_longer(search)
         left = sum(search.found is not None for search in searches.values())
@@ -179,6 +176,40 @@ class _Work:
             ask = self._ask(deadline, conditions=True)
             covered = covering(search.found, others[: 2 * _OTHERS], ask, self.clock.over(deadline))
             yield Suggestion(name, self._named(covered.cases), search.tried, unseen=covered.unseen)
+
+    def _searches(self, kernels: Sequence[str]) -> dict[str, Search]:
+        """What the searches for the kernels come to, in two rounds: each has an equal part of half of the time, so that
+        none has nothing left, and those without a case share the rest.
+
+        What is a part of other kernels comes last: it can seldom be launched, and they show it.
+        """
+        known: list[Case] = []
+        parts = {name for name in kernels if _calling_kernel(self.names.tree, name)}
+        hunts = {name: self._hunt(name, known) for name in sorted(kernels, key=lambda name: name in parts)}
+        rounds = (False, True) if len(hunts) > 1 else (True,)
+        for is_last in rounds:
+            waiting = [name for name, hunt in hunts.items() if not hunt.is_over]
+            end = (1 - _COVERING) * self.budget.seconds * (1.0 if is_last else 0.5)
+            for number, name in enumerate(waiting):
+                now, left = self.clock.seconds, len(waiting) - number
+                share = max(end - now, 0.0) / left
+                deadline = now + (2 * left / (left + 1) * share if is_last else share)
+                ask = self._ask(deadline, alone=left == 1 and is_last)
+                hunts[name].go_on(ask, self.clock.over(deadline), is_last=is_last)
+                self._keep(hunts[name].search, known, ask)
+        return {name: hunts[name].search for name in kernels}
+
+    def _keep(self, search: Search, known: list[Case], ask: Ask) -> None:
+        """Note a case that was found, in types that no matmul mixes, for the kernels behind it."""
+        if search.found is not None:
+            search.found = without_mixing(search.found, ask)
+            known.append(search.found[0])
+
+    def _hunt(self, kernel: str, known: Sequence[Case]) -> Hunt:
+        definition = self.names.definition(kernel)
+        if definition is None:
+            return Hunt(iter(()), ())
+        return Hunt(self._starts(kernel, known), constants(self.names.tree, definition), options_of(definition))
 
     def _named(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """The cases with names, and with the version that was asked for.
@@ -196,49 +227,19 @@ class _Work:
 
     def _made(self, case: Case) -> Case:
         """A case of a factory, with what is its own and what is its kernel's; any other as it is."""
-        return self.factories[case.kernel].parted(case) if case.kernel in self.factories else case
-
-    def _definition(self, kernel: str) -> ast.FunctionDef | None:
-        if kernel in self.factories:
-            return self.factories[kernel].whole
-        functions = [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
-        own = next((function for function in functions if function.name == kernel), None)
-        if own is None and kernel not in self.renamed:
-            known = held_by_classes(self.tree).get(kernel) or self._decorated_by_hand(kernel, functions)
-            self.renamed[kernel] = known and ast.FunctionDef(**{**vars(known), "name": kernel})
-        return own or self.renamed[kernel]
-
-    def _decorated_by_hand(self, kernel: str, functions: Sequence[ast.FunctionDef]) -> ast.FunctionDef | None:
-        """The function behind ``kernel = nki.jit(function)``."""
-        for statement in self.tree.body:
-            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == kernel:
-                value = statement.value
-                given = ast.unparse(value.args[0]) if isinstance(value, ast.Call) and value.args else ""
-                return next((function for function in functions if function.name == given), None)
-        return None
-
-    def _search(self, kernel: str, known: Sequence[Case], deadline: float, *, alone: bool) -> Search:
-        definition = self._definition(kernel)
-        if definition is None:
-            return Search()
-        starts, ask = self._starts(kernel, known), self._ask(deadline, alone=alone)
-        search = searched(
-            starts, constants(self.tree, definition), ask, self.clock.over(deadline), options_of(definition)
-        )
-        if search.found is not None:
-            search.found = without_mixing(search.found, ask)
-        return search
+        called = self.names.called(case.kernel)
+        return called.factory.parted(case) if called is not None and called.factory is not None else case
 
     def _starts(self, kernel: str, known: Sequence[Case]) -> Iterator[Case]:
         """Calls, what runs for other kernels, and what the source says."""
-        definition = self._definition(kernel)
-        if definition is not None:
-            proposed = _lighter_first(proposed_cases(self.path, self.tree, definition))
-            factory = self.factories.get(kernel)
-            called = called_cases(self.path, self.tree, definition) if factory is None else iter(())
-            hosts = host_cases(self.path, self.tree, definition, factory)
-            reached = with_extents(proposed_cases(self.path, self.tree, definition), definition, self.tree)
-            told = list({repr(c): c for c in itertools.chain(called, hosts, reached)}.values())
+        called = self.names.called(kernel)
+        if called is not None:
+            tree, definition, factory = self.names.tree, called.definition, called.factory
+            proposed = _lighter_first(proposed_cases(self.path, tree, definition))
+            calls = called_cases(self.path, tree, definition) if factory is None else iter(())
+            hosts = host_cases(self.path, tree, definition, factory)
+            reached = with_extents(proposed_cases(self.path, tree, definition), definition, tree)
+            told = list({repr(c): c for c in itertools.chain(calls, hosts, reached)}.values())
             yield from (case for case in told if elements(case) <= _LIGHT)
             yield from _adapted(known, definition)
             yield from itertools.islice(proposed, 2)
@@ -292,24 +293,26 @@ class _Work:
 
     def _options(self, case: Case) -> Iterator[Case]:
         """``case`` with another value of each parameter that it leaves at its default."""
-        definition = self._definition(case.kernel)
+        definition = self.names.definition(case.kernel)
         for name, values in options_of(definition).items() if definition else ():
             for value in values[:1] if name not in case.args else ():
                 yield replace(case, args={**case.args, name: value})
 
     def _gives_nothing(self, kernel: str) -> bool:
         """Does a kernel neither make a tensor in HBM nor store to one?"""
-        text = ast.unparse(self._definition(kernel) or ast.Pass())
-        return re.search(r"hbm|\bstore\(|dma_copy\(", text) is None
+        text = ast.unparse(self.names.definition(kernel) or ast.Pass())
+        return re.search(r"\b(?:shared_|private_)?hbm\b|\bstore\(|dma_copy\(", text) is None
 
     def _reason(self, kernel: str, search: Search) -> str:
-        if self._definition(kernel) is None:
+        if self.names.definition(kernel) is None:
             return f"its definition is not in {self.path}: record its launches (nki-migrate record)"
         late = f"the {self.budget.seconds:g} seconds were over (--seconds); " if search.out_of_time else ""
-        caller = _calling_kernel(self.tree, kernel)
+        caller = _calling_kernel(self.names.tree, kernel)
         said = "" if search.obstacle is None else search.obstacle[1].message
         if caller and (_NO_OUTPUT in said or self._gives_nothing(kernel)):
             return f"{HELPS}: '{caller}' calls it"
+        if _LOCAL in said and self._gives_nothing(kernel):
+            return f"{HELPS}: it returns a tensor of its own memory"
         if search.stopped:
             what = f"a run was stopped before its end, with {_tensors(search.stopped[0])}"
             return f"{what}: it may need more time (--seconds)"
@@ -319,7 +322,7 @@ class _Work:
 
     def _writes(self, kernel: str) -> bool:
         """May a kernel write to a tensor in HBM, itself or in what it calls?"""
-        definition = self._definition(kernel) or ast.Pass()
+        definition = self.names.definition(kernel) or ast.Pass()
         calls = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
         own = any(isinstance(called, ast.Name) for called in calls)
         parts = (node for node in ast.walk(definition) if isinstance(node, ast.Subscript))

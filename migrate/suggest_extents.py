@@ -232,11 +232,13 @@ class _Reading:
         self.most[name] = size - 1
         return _Linear(0, {name: 1})
 
-    def _number(self, node: ast.expr) -> int:
+    def _number(self, node: ast.expr, depth: int = 8) -> int:
+        """A number, of names that are bound once to numbers of such names. Raises :class:`_Untold`."""
         known = dict(self.known)
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name) and isinstance(self.values.get(part.id), ast.Constant):
-                known[part.id] = self.values[part.id].value  # type: ignore[attr-defined]  # a constant
+        for part in ast.walk(node) if depth else ():
+            if isinstance(part, ast.Name) and part.id not in known and part.id in self.values:
+                with contextlib.suppress(_Untold):
+                    known[part.id] = self._number(self.values[part.id], depth - 1)
         try:
             value = evaluated(node, known)
         except Unknown:

@@ -35,6 +35,7 @@ def repairs(case: Case, failure: Failure) -> Iterator[Case]:
     yield from (replace(case, grid=grid) for each in failure.compared for grid in _grids(case, each))
     for each in failure.compared:
         yield from _fields(case, each)
+        yield from _loaded(case, each, failure)
         yield from _COMPARISONS.get(each.operator, _nothing)(case, each)
     if "num_programs" in _line(failure) or "grid" in failure.message:
         yield from (replace(case, grid=grid) for grid in _GRIDS)
@@ -119,6 +120,20 @@ def _same_shapes(case: Case, asked: Compared) -> Iterator[Case]:
             if type(one) is int and type(other) is int:
                 yield from moved(case, one, other)
                 yield from moved(case, other, one)
+
+
+def _loaded(case: Case, asked: Compared, failure: Failure) -> Iterator[Case]:
+    """``assert tile.shape == (128, 64)`` of ``tile = nl.load(x[0])``: the shape of what was loaded behind its points."""
+    for text, other in ((asked.left, asked.after), (asked.right, asked.before)):
+        match = re.fullmatch(r"(\w+)\.shape", text)
+        if match is None or not isinstance(other, tuple) or not all(type(n) is int and n > 0 for n in other):
+            continue
+        lines = "".join(linecache.getlines(failure.file))
+        for name, index in re.findall(rf"\b{match[1]}\s*=\s*[\w.]*\bload\(\s*(\w+)(?:\[([^\[\]]*)\])?\s*[,)]", lines):
+            if name in tensors(case):
+                points = [item for item in index.split(",") if item.strip() and ":" not in item and "ds(" not in item]
+                first = tensors(case)[name].shape[: len(points)]
+                yield shaped(case, name, (*first, *(2,) * (len(points) - len(first)), *other))
 
 
 def _ranks(case: Case, asked: Compared) -> Iterator[Case]:
@@ -275,6 +290,10 @@ def _reshaped(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Ca
             tile = math.prod(size for size in shape if size)
             yield from (resized(case, size, n * tile) for n in (2, 1) for size in tensors(case)[name].shape)
             return
+        whole, old = case, tensors(case)[name].shape  # tensors that are alike may be reshaped one after the other
+        for other in (each for each, spec in tensors(case).items() if spec.shape == old):
+            whole = shaped(whole, other, shape)
+        yield whole
         yield shaped(case, name, tuple(size for size in shape if size > 1) or (1,))
         yield shaped(case, name, shape)
 

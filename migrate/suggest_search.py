@@ -98,8 +98,12 @@ class Search:
 
     @property
     def hopeless(self) -> bool:
-        """Did all come to one place that the emulator does not model?"""
-        return self.obstacle is not None and self.obstacle[1].undecided and self.alike >= _HOPELESS
+        """Did all come to one place that the emulator does not model, or did many end there and none behind it?"""
+        if self.obstacle is None or not self.obstacle[1].undecided:
+            return False
+        failure = self.obstacle[1]
+        ended = self.endings[failure.file, failure.line, failure.message]
+        return self.alike >= _HOPELESS or ended >= 4 * _HOPELESS
 
 
 @dataclass(order=True)
@@ -148,36 +152,63 @@ class _Queue:
         return first
 
 
-def searched(
-    starts: Iterable[Case], constants: Sequence[int], ask: Ask, over: Over, options: Mapping[str, Sequence[object]] = {}
-) -> Search:
-    """Run cases until one gives outputs, nothing is left to try, or the time is ``over``.
+@dataclass
+class Hunt:
+    """A search that stops when the time is over, and goes on from there when it gets more.
 
     ``options`` are other values of parameters that have a default.
     """
-    search, queue = Search(), _Queue()
-    source = iter(starts)
-    queue.push(itertools.islice(source, _STARTS), (), 0, _LARGEST_TOLD)
-    while queue or queue.slow:
-        patient = bool(queue.slow) and (not queue or over() or search.tried >= _PATIENCE)
-        if over() and not patient:
-            search.out_of_time = True
-            break
-        batch = queue.slowest() if patient else queue.batch()
-        for case, reply in zip(batch, ask(batch, patient=True) if patient else ask(batch), strict=True):
-            search.tried += 1
-            if isinstance(reply, Probe):
-                _ran(search, queue, case, reply, constants)
-            else:
-                _failed(search, queue, case, reply, constants, options)
-        if search.found or search.hopeless:
-            break
-        if search.tried % (4 * _BATCH) == 0 or not queue:
-            queue.push(itertools.islice(source, 2), (), 0, _LARGEST_TOLD)
-        if search.weak and search.tried > _BETTER:
-            break
-    search.found = search.found or search.weak
-    return search
+
+    starts: Iterator[Case]
+    constants: Sequence[int]
+    options: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    search: Search = field(default_factory=Search)
+    _queue: _Queue = field(default_factory=_Queue)
+
+    @property
+    def is_over(self) -> bool:
+        """Is there nothing more to do, with any time? One that took too long is worth the time that is left."""
+        idle = self.search.tried > 0 and not self._queue and not self._queue.slow
+        return self._has_ended or idle
+
+    @property
+    def _has_ended(self) -> bool:
+        search = self.search
+        return search.found is not None or search.hopeless or (search.weak is not None and search.tried > _BETTER)
+
+    def go_on(self, ask: Ask, over: Over, *, is_last: bool = True) -> Search:
+        """Run cases until one gives outputs, nothing is left to try, or the time is ``over``.
+
+        ``is_last``: it gets no more time, so that the first case that took too long takes what is left.
+        """
+        search, queue = self.search, self._queue
+        if not search.tried:
+            queue.push(itertools.islice(self.starts, _STARTS), (), 0, _LARGEST_TOLD)
+        search.out_of_time = False
+        while not self._has_ended and (queue or (queue.slow and is_last)):
+            patient = is_last and self._waits_for_slow(over)
+            if over() and not patient:
+                search.out_of_time = True
+                break
+            batch = queue.slowest() if patient else queue.batch()
+            for case, reply in zip(batch, ask(batch, patient=True) if patient else ask(batch), strict=True):
+                self._note(case, reply)
+            if not self._has_ended and (search.tried % (4 * _BATCH) == 0 or not queue):
+                queue.push(itertools.islice(self.starts, 2), (), 0, _LARGEST_TOLD)
+        if is_last or self._has_ended:
+            search.found = search.found or search.weak
+        return search
+
+    def _waits_for_slow(self, over: Over) -> bool:
+        """Is it time for the first case that took too long?"""
+        return bool(self._queue.slow) and (not self._queue or over() or self.search.tried >= _PATIENCE)
+
+    def _note(self, case: Case, reply: Probe | Failure) -> None:
+        self.search.tried += 1
+        if isinstance(reply, Probe):
+            _ran(self.search, self._queue, case, reply, self.constants)
+        else:
+            _failed(self.search, self._queue, case, reply, self.constants, self.options)
 
 
 def _ran(search: Search, queue: _Queue, case: Case, probe: Probe, constants: Sequence[int]) -> None:

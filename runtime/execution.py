@@ -161,12 +161,13 @@ def load(file: str) -> ModuleType:
     if package is not None:
         root, name = package
         sys.path.insert(0, root)
+        name = _under_free_name(root, name)
         if _needs_only_support(file, imports, name):
             _open_packages(root, name)
         return importlib.import_module(name)
     sys.path.insert(0, os.path.dirname(file))
     stem = os.path.splitext(os.path.basename(file))[0]
-    taken = stem in sys.modules or stem in sys.stdlib_module_names or not stem.isidentifier()
+    taken = stem in {*sys.modules, *sys.stdlib_module_names, *shims.ROOTS} or not stem.isidentifier()
     name = f"kernel_file_{stem}" if taken else stem
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -210,10 +211,36 @@ def _package_name(file: str, imports: _Imports) -> tuple[str, str] | None:
     return (directory, ".".join(parts)) if needed else None
 
 
+def _under_free_name(root: str, name: str) -> str:
+    """The module ``name`` of a package below ``root``, under another one where Python has a package of its name.
+
+    ``copy/kernel.py`` is no part of the standard library's ``copy``: its relative imports work under any name.
+    """
+    top, dot, rest = name.partition(".")
+    directory = os.path.join(root, top)
+    here = getattr(sys.modules.get(top), "__path__", None) if top in sys.modules else [directory]
+    if top not in sys.stdlib_module_names and here is not None and directory in here:
+        return name
+    free = f"kernel_package_{top}"
+    if free not in sys.modules:
+        start = os.path.join(directory, "__init__.py")
+        if os.path.exists(start):
+            spec = importlib.util.spec_from_file_location(free, start, submodule_search_locations=[directory])
+        else:
+            spec = importlib.machinery.ModuleSpec(free, None, is_package=True)
+            spec.submodule_search_locations = [directory]
+        assert spec is not None
+        sys.modules[free] = package = importlib.util.module_from_spec(spec)
+        if spec.loader is not None:
+            spec.loader.exec_module(package)
+    return free + dot + rest
+
+
 def _roots_named_in(file: str, imports: _Imports) -> list[str]:
     """Directories above ``file`` from which an absolute import in it would find its own project's packages.
 
-    That is the directory that holds the file's own package, or a ``src`` with a package that the file imports.
+    That is the directory that holds the file's own package, or, up to the root of the project, one that holds a package
+    which the file imports and which is installed nowhere, or a ``src`` with a package that the file imports.
     """
     named = _absolute_roots(imports) - {*sys.stdlib_module_names, *shims.ROOTS}
     beside, directory = [], os.path.dirname(file)
@@ -221,7 +248,8 @@ def _roots_named_in(file: str, imports: _Imports) -> list[str]:
         if os.path.basename(directory) in named:
             return [parent]
         source = os.path.join(directory, "src")
-        beside += [source] * any(os.path.isfile(os.path.join(source, name, "__init__.py")) for name in named)
+        beside += [source] * any(_is_package(source, name) for name in named)
+        beside += [directory] * any(_is_package(directory, name) and not _is_installed(name) for name in named)
         directory = "/" if _is_project(directory) else parent
     return beside[:1]
 
@@ -235,6 +263,14 @@ def _absolute_roots(imports: _Imports) -> set[str]:
         elif node.module and not node.level:
             named.add(node.module.partition(".")[0])
     return named
+
+
+def _is_package(directory: str, name: str) -> bool:
+    return os.path.isfile(os.path.join(directory, name, "__init__.py"))
+
+
+def _is_installed(name: str) -> bool:
+    return importlib.machinery.PathFinder.find_spec(name) is not None
 
 
 def _needs_only_support(file: str, imports: _Imports, name: str) -> bool:

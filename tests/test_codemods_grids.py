@@ -92,6 +92,8 @@ def found(outcome: Outcome) -> list[tuple[int, str, str]]:
         ("y = k[nl.nc(2) * n, 2](x)\n", "y = k[2](x, grid=(2 * n, 2))\n"),
         ("y = k[nl.spmd_dim(a + b, nl.nc(2)), 2](x)\n", "y = k[2](x, grid=((a + b) * 2, 2))\n"),
         ("g = (nl.nc(2), m)\ny = k[g](x)\n", "g = (2, m)\ny = k[2](x, grid=g)\n"),
+        ("y = k[nl.spmd_dim(n, nl.nc(cores)), 2](x)\n", "y = k[cores](x, grid=(n * cores, 2))\n"),
+        ("y = k[n, nl.nc(cores)](x)\n", "y = k[cores](x, grid=(n, cores))\n"),
         ("def h(x):\n    k = [x]\n    return k[0](x)\n", "def h(x):\n    k = [x]\n    return k[0](x)\n"),
     ],
 )
@@ -195,7 +197,10 @@ def test_the_cores_share_the_programs_as_the_launch_says(launch, loop):
     assert "".join(f"for row in nl.affine_{loop}:".split()) in "".join(source.split())
 
 
-@pytest.mark.parametrize("grid", ["nl.nc(2), nl.nc(2)", "nl.nc(4), 2", "nl.spmd_dim(2, nl.nc(2), 2), 2"])
+@pytest.mark.parametrize(
+    "grid",
+    ["nl.nc(2), nl.nc(2)", "nl.nc(4), 2", "nl.spmd_dim(2, nl.nc(2), 2), 2", "nl.nc(2 * n), 2", "nl.nc(n), nl.nc(m)"],
+)
 def test_cores_that_beta_2_does_not_have_are_a_finding(grid):
     outcome = rewritten(TWO_AXES + f"y = k[{grid}](x)\n")
     assert "asks for physical cores in a way" in found(outcome)[0][2]

@@ -250,6 +250,11 @@ NO_OPS: dict[str, dict[str, str]] = {
             "out = x\nout = nl.ndarray((128, 4), dtype=nl.float32, buffer=nl.shared_hbm)\nnl.store(out, 0)"
         ),
     },
+    "NKI037": {
+        "the user's own softmax": kernel("size = softmax(n)", "def softmax(a):\n    return a"),
+        "a variance of host code": host("SPREAD = np.var(np.zeros((2, 3)), axis=1)"),
+        "a name of that name": kernel("rms_norm = n"),
+    },
     "NKI090": {
         "a name in a comment": kernel("size = n  # nl.mean(x)"),
         "a name in a string": kernel("text = 'nl.mean(x)'"),

@@ -55,6 +55,11 @@ def test_what_a_mask_excludes_is_not_reached(mask: str, rows: int) -> None:
     assert found(f"{LOOPS}nl.load(x[16 * i + nl.arange(16)[:, None], j], mask={mask})") == {"x": (rows, 3)}
 
 
+def test_numbers_that_are_computed_from_numbers_are_followed() -> None:
+    body = "n = 96\nwide = 8\nparts = n // wide\npairs = parts // 2\nfor i in nl.affine_range(pairs):\n"
+    assert found(body + "  nl.load(x[i, 2 * wide * i + nl.arange(2 * wide)[None, :]])") == {"x": (6, 96)}
+
+
 def test_names_of_numbers_and_vectors_are_followed() -> None:
     body = f"n = 16\nf = nl.arange(n)[:, None]\n{LOOPS}nl.load(x[n * i + f, j])"
     assert found(body) == {"x": (64, 3)}

@@ -21,7 +21,7 @@ from nki_migrate.runtime.messages import Probe
 from nki_migrate.suggest_clock import Clock
 from nki_migrate.suggest_cover import covering
 from nki_migrate.suggest_repairs import repairs
-from nki_migrate.suggest_search import constants, searched
+from nki_migrate.suggest_search import Hunt, constants
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl\n"
 
@@ -165,7 +165,7 @@ def test_what_came_farther_is_repaired_first() -> None:
         return Probe(1, 6, 0.1)
 
     start = case(a=(2,), b=(3,), c=(5,), d=(7,), e=(11,), f=(13,))
-    found = searched([start], [], asking(kernel), never)
+    found = Hunt(iter([start]), []).go_on(asking(kernel), never)
     assert found.found is not None and set(shapes(found.found[0]).values()) == {(2048,)} and found.tried < 60
 
 
@@ -174,7 +174,7 @@ def test_the_failure_that_came_farthest_is_the_reason() -> None:
         far = asked.args["x"].shape[0] == 512
         return Failure(False, "far" if far else "near", "k.py", 3, reached=5 if far else 1)
 
-    found = searched([case(x=(128,))], [512], asking(kernel), after(300))
+    found = Hunt(iter([case(x=(128,))]), [512]).go_on(asking(kernel), after(300))
     assert found.found is None and found.best is not None and found.best[1].message == "far"
 
 
@@ -201,6 +201,40 @@ def test_a_side_of_a_condition_that_no_case_takes_is_told() -> None:
     first = case(x=(128,))
     covered = covering((first, Probe(1, 1, 0.1)), [], asking(kernel), never)
     assert covered.unseen == ("`n > 9000` (k.py:3) is never true",)
+
+
+def found_for(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str], seconds: str = "10") -> tuple[str, str]:
+    """What ``cases suggest`` prints of a file: cases, and what it says of them."""
+    path = tmp_path / "k.py"
+    path.write_text(HEAD + text)
+    with pytest.raises(SystemExit):
+        main(["cases", "suggest", "--jobs", "2", "--seconds", seconds, str(path)])
+    return capsys.readouterr()
+
+
+OUT = "    out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+
+
+def test_an_assert_of_a_loaded_tile_gives_the_shape_of_its_tensor(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    body = "    first = nl.load(x[1])\n    assert first.shape == (128, 64)\n    nl.store(out, first)\n    return out\n"
+    out, err = found_for(tmp_path, "@nki.jit\ndef k(x):\n" + OUT + body, capsys)
+    assert ", 128, 64], dtype" in out, err
+
+
+def test_tensors_of_one_shape_are_reshaped_together() -> None:
+    message = "cannot reshape float32 b[4, 4] in hbm to (128, 3, 64)"
+    first = next(repairs(case(a=(2, 2), b=(4, 4), c=(4, 4)), failure(message)))
+    assert shapes(first) == {"a": (2, 2), "b": (128, 3, 64), "c": (128, 3, 64)}
+
+
+def test_parts_of_other_kernels_do_not_take_the_time_of_the_kernel(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    """Ten parts of a kernel that no launch can run stand before it."""
+    part = "@nki.jit\ndef part_{0}(tile, n):\n    assert n > 77 * tile.shape[1]\n    tile[...] = nl.multiply(tile, n)\n\n\n"
+    calls = "".join(f"    part_{n}(first, 9999)\n" for n in range(10))
+    kernel = "@nki.jit\ndef k(x):\n" + OUT + "    first = nl.load(x[0:128, 0:64])\n" + calls
+    text = "".join(part.format(n) for n in range(10)) + kernel + "    nl.store(out, first)\n    return out\n"
+    out, err = found_for(tmp_path, text, capsys, "6")
+    assert 'kernel = "k"' in out, err
 
 
 def test_a_function_that_takes_tiles_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -243,7 +277,7 @@ def test_a_tile_larger_than_memory_is_the_reason_not_the_loop_that_did_not_run()
             return Failure(False, "'out' is never written to", "k.py", 9, reached=7)
         return Failure(False, "number of partitions 256 exceed 128", "k.py", 5, reached=2)
 
-    found = searched([case(x=(128,))], [256, 512], asking(kernel), after(300))
+    found = Hunt(iter([case(x=(128,))]), [256, 512]).go_on(asking(kernel), after(300))
     assert found.obstacle is not None and found.obstacle[1].line == 5 and found.alike >= 2
 
 
@@ -251,7 +285,7 @@ def test_failures_of_several_kinds_at_a_line_are_not_alike() -> None:
     def kernel(asked: Case) -> Failure:
         return Failure(False, f"size {asked.args['x'].shape}", "k.py", 5)
 
-    found = searched([case(x=(128,))], [256, 512], asking(kernel), after(300))
+    found = Hunt(iter([case(x=(128,))]), [256, 512]).go_on(asking(kernel), after(300))
     assert found.obstacle is not None and found.alike == 0
 
 
@@ -307,7 +341,7 @@ def test_what_is_never_modelled_is_not_tried_to_the_end() -> None:
         return Failure(True, "the emulator does not model it", "k.py", 5)
 
     starts = [case(x=(size,)) for size in range(1, 500)]
-    found = searched(starts, [], asking(kernel), never)
+    found = Hunt(iter(starts), []).go_on(asking(kernel), never)
     assert found.hopeless and found.tried < 60 and not found.out_of_time
 
 

@@ -410,6 +410,32 @@ def test_a_package_that_cannot_be_imported_here_does_not_keep_its_kernels_from_a
     assert code == 0 and "1 equal" in out, out + error
 
 
+@pytest.mark.parametrize("name", ["copy", "types", "numpy", "token"])
+@pytest.mark.parametrize("start", ["", None], ids=["package", "namespace"])
+def test_a_package_may_have_the_name_of_another_one_of_python(run, name, start):
+    files({f"{name}/cases.toml": CASES, f"{name}/b.py": ORDERED + "\n\nfrom . import near  # noqa: E402\n"})
+    files({f"{name}/near.py": "HERE = 1\n"} | ({f"{name}/__init__.py": start} if start is not None else {}))
+    code, out, error = run("verify", "--migrate", name)
+    assert code == 0 and "1 equal" in out, out + error
+
+
+def test_a_package_at_the_root_of_the_project_need_not_be_installed(run):
+    own = ORDERED.replace(
+        "import neuronxcc.nki.language as nl", "import neuronxcc.nki.language as nl\nfrom own.near import HERE"
+    )
+    files({"kernels/cases.toml": CASES, "kernels/b.py": own.replace("[0]", "[HERE]"), "pyproject.toml": ""})
+    files({"own/__init__.py": "", "own/near.py": "HERE = 0\n"})
+    code, out, error = run("verify", "--migrate", "kernels")
+    assert code == 0 and "1 equal" in out, out + error
+
+
+def test_a_file_that_hides_nki_is_proved_and_said(run):
+    files({"hidden/cases.toml": CASES, "hidden/nki.py": ORDERED})
+    code, out, error = run("verify", "--migrate", "hidden")
+    assert "1 equal" in out, out + error
+    assert "hides the package 'nki'" in run("rewrite", "hidden")[2]
+
+
 def test_two_versions_on_disk_are_compared(run, tmp_path):
     files({"pkg/deep/cases.toml": CASES, "old/pkg/__init__.py": "", "old/pkg/b.py": ORDERED})
     run("rewrite", "--write", "pkg")

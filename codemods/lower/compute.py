@@ -338,12 +338,12 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
         place(scope, node, instruction, target, accumulate=accumulate)
 
 
-def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:
-    """The result of an instruction in a tile of its own, which Beta 1 had without a name."""
+def materialized(scope: Scope, node: ast.expr, instruction: Instruction, name: str = "") -> Operand:
+    """The result of an instruction in a tile of its own, which Beta 1 had without a name (``name`` is one for it)."""
     if scope.direct:
         what = "an intermediate tile in a kernel that allocates its tiles itself"
         raise Refuse(node, DESTINATION, what, "declare it, with an address")
-    name = scope.fresh(result_name(scope, instruction))
+    name = scope.fresh(name or result_name(scope, instruction))
     scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
     return of_name(scope, name, tile)
 

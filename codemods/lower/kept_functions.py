@@ -12,19 +12,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nki_migrate.runtime.spec.kept_functions import ACTIVATIONS, ARITHMETIC, REDUCTIONS
+from nki_migrate.runtime.spec.kept_functions import ACTIVATIONS, ARITHMETIC, REDUCTIONS, ROUNDED
 
-from ..analysis.instructions import Instruction, has_again, keeps
+from ..analysis.instructions import Instruction, has_again, keeps, lowers
 from ..analysis.load_ranks import has_any_shape
 from ..expr.operands import Item, Operand
 from ..expr.values import Hbm, Tile
 from ..plan.truth_tiles import shows_its_type
-from ..render.dtypes import promoted, scalar_type, type_name
+from ..render.dtypes import assert_float, is_integer, promoted, scalar_type, type_name
 from ..render.expressions import render
 from ..render.one_shape import assert_one_shape, combined_as_traced
 from ..render.open_ranks import assert_ranks
 from ..render.patterns import of_name, of_rank, permuted
 from ..render.shapes import literal_axes
+from ..syntax import codes
 from .access import operand
 from .computations import is_computation
 from .compute import Call, kept
@@ -153,7 +154,7 @@ def _reduced(call: Call) -> Operand | None:
     rank, stays = len(view.dims), bool(keepdims is not None and keepdims.value)
     axes = _free_axes(axis, rank)
     dims = tuple("1" if d in axes else size for d, size in enumerate(view.dims) if d not in axes or stays)
-    last, text = tuple(range(rank - len(axes), rank)), render(call.scope, axis)
+    last, text = tuple(range(rank - len(axes), rank)), _axis_text(call, axis, axes)
     if not axes or (axes != last and stays):
         return None
     if axes != last:
@@ -162,11 +163,80 @@ def _reduced(call: Call) -> Operand | None:
     return _stays(call, "tensor_reduce", given, dims if len(dims) > 1 else (*dims, "1"), view.dtype)
 
 
+def _axis_text(call: Call, axis: ast.expr, axes: tuple[int, ...]) -> str:
+    """The axes of a literal as the author spelled them; later versions count those of a list from the first only."""
+    counts_back = isinstance(axis, ast.List | ast.Tuple) and any(each < 0 for each in literal_axes(axis) or ())
+    return str(list(axes)) if counts_back else render(call.scope, axis)
+
+
 def _free_axes(axis: ast.expr, rank: int) -> tuple[int, ...]:
     """The axes that a literal names, counted from the first; nothing for others than free ones, or for no literal."""
     literal = literal_axes(axis) or ()
     axes = tuple(sorted(a % rank for a in literal)) if all(-rank <= a < rank for a in literal) else ()
     return axes if axes and axes[0] > 0 and len(set(axes)) == len(axes) else ()
+
+
+def reduces_all(axes: tuple[int, ...], rank: int) -> bool:
+    """Are these axes, which may be counted from the end, all the free dimensions of a tile?"""
+    return all(-rank <= a < rank for a in axes) and sorted(a % rank for a in axes) == list(range(1, rank))
+
+
+@keeps(*(f"nl.{name}" for name in ROUNDED))
+def _only_later(call: Call) -> Operand | None:
+    """A function that 0.2 has not, and no instruction computes. ``nl.floor`` into an integer type is instructions."""
+    view = _on_chip(call, call.arguments["x"]) if _is_given(call, "x") else None
+    if view is None and _is_given(call, "x") and call.name != "nl.floor":
+        view = call.tensor("x")  # what is computed for it gets a name
+    if (
+        view is None
+        or not is_plain(view)
+        or (call.name == "nl.floor" and is_integer(call.scope, call.dtype() or view.dtype))
+    ):
+        return None
+    return _stays(call, "activation", {"x": view}, view.dims, view.dtype)
+
+
+@lowers(codes.NL_COMPUTE, *(f"nl.{name}" for name in ROUNDED if name != "floor"))
+def _without_instruction(call: Call) -> Instruction:
+    call.tensor("x")
+    message = f"{call.name} with a mask, of a part that is no plain one, or at 0.2, which has no such function"
+    raise call.refuse(codes.NL_COMPUTE, message, f"compute {call.name} of a whole tile, into a tile without an address")
+
+
+@keeps("nl.softmax", "nl.var")
+def _normalized(call: Call) -> Operand | None:
+    """``nl.var`` of later versions keeps the reduced dimensions: only of two dimensions is that one shape."""
+    view = _normalizable(call, "x", "axis")
+    if view is None or view.dims is None or (call.name == "nl.var" and len(view.dims) != 2):
+        return None
+    axes = tuple(range(1, len(view.dims)))
+    given: dict[str, Operand | str] = {"x": view, "axis": _axis_text(call, call.arguments["axis"], axes)}
+    dims = view.dims if call.name == "nl.softmax" else (view.dims[0], "1")
+    if call.name == "nl.var" and not call.has("dtype"):
+        assert_float(call.scope, view.dtype, "a variance")
+    return _stays(call, "tensor_scalar", given, dims, view.dtype)
+
+
+@keeps("nl.rms_norm")
+def _rms_normalized(call: Call) -> Operand | None:
+    names = [name for name in ("n", "epsilon") if name in call.arguments]
+    view, w = _normalizable(call, "x", "axis", "w", "n", "epsilon"), _on_chip(call, call.arguments["w"])
+    if view is None or w is None or not _are_of_one_shape(call.scope, view, w):
+        return None
+    axes = tuple(range(1, len(view.dims or ())))
+    given: dict[str, Operand | str] = {"x": view, "w": w, "axis": _axis_text(call, call.arguments["axis"], axes)}
+    given |= {name: render(call.scope, call.arguments[name]) for name in names}
+    return _stays(call, "tensor_scalar", given, view.dims, view.dtype)
+
+
+def _normalizable(call: Call, *parameters: str) -> Operand | None:
+    """``x`` of a call that reduces all its free dimensions, and has no other parameters than these."""
+    view = _on_chip(call, call.arguments["x"]) if _is_given(call, *parameters) else None
+    axes = literal_axes(call.arguments["axis"])
+    if view is not None and view.dims is None and axes in ((1,), (-1,)):
+        view = of_rank(call.scope, view, 2)
+    is_known = view is not None and view.dims is not None and axes is not None and view.space == "sbuf"
+    return view if is_known and view and reduces_all(axes or (), len(view.dims or ())) else None
 
 
 @keeps(*(f"nl.{name}" for name in ARITHMETIC))

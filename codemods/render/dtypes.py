@@ -63,7 +63,8 @@ def _of_attribute(scope: Scope, node: ast.expr) -> str | None:
     limited = limited_type(scope, node)
     if limited is not None:
         return dtype_text(scope, limited)  # a number of that type, no weak one
-    return WEAK_INT if (scope.qualified(node) or "").startswith("nl.tile_size.") else None
+    name = scope.qualified(node) or ""
+    return WEAK_FLOAT if name == "nl.fp32.min" else WEAK_INT if name.startswith("nl.tile_size.") else None
 
 
 def _field_type(scope: Scope, node: ast.Attribute) -> str | None:

@@ -145,16 +145,26 @@ def _comparison(scope: Scope, node: ast.Compare) -> Mask:
         return Mask((scope.evaluator.render(scope, node),))
     if isinstance(left, Grid) or isinstance(right, Grid):
         raise Refuse(node, CODE, "a mask compares an mgrid object", HELP)
-    return compared(node, _side(scope, node.left), _side(scope, node.comparators[0]))
+    mask = compared(node, _side(scope, node.left), _side(scope, node.comparators[0]), scales=True)
+    step = _step(mask.comparison) if mask.comparison is not None and mask.bounds else "1"
+    number = scope.constant(step)
+    if number is None:
+        scope.assert_that(f"{step} > 0", "a mask of steps that are positive")
+    elif number < 1 and step != "-1":
+        return replace(mask, bounds=(), ties=(mask.comparison,) if mask.comparison is not None else ())
+    return mask
 
 
-def compared(node: ast.Compare, a: Index, b: Index) -> Mask:
-    """The mask that a comparison of two vectors is (a number is a vector of no dimension)."""
+def compared(node: ast.Compare, a: Index, b: Index, *, scales: bool = False) -> Mask:
+    """The mask that a comparison of two vectors is (a number is a vector of no dimension).
+
+    With ``scales``, ``n * i < limit`` is a bound of ``i`` where ``n``, which must be positive, is no number, too.
+    """
     operator = OPERATORS.get(type(node.ops[0]))
     if operator is None:
         raise Refuse(node, CODE, "a mask that is not a comparison of numbers", HELP)
     comparison = Comparison(a, operator, b)
-    bound = _bound(comparison)
+    bound = _bound(comparison, scales=scales)
     return Mask(bounds=(bound,), comparison=comparison) if bound else Mask(ties=(comparison,), comparison=comparison)
 
 
@@ -173,20 +183,38 @@ def _side(scope: Scope, part: ast.expr) -> Index:
     return value if isinstance(value, Index) else Index(0, (), scope.evaluator.render_stable(scope, part))
 
 
-def _bound(comparison: Comparison) -> Bound | None:
-    """The bound of one vector that a comparison is; ``None`` for several vectors, and for strides."""
+def _step(comparison: Comparison) -> str:
+    """The coefficient of the one vector of a comparison."""
+    return (comparison.left.terms or comparison.right.terms)[0].coefficient
+
+
+def _bound(comparison: Comparison, *, scales: bool) -> Bound | None:
+    """The bound of one vector that a comparison is; ``None`` for several vectors."""
     if "less" not in comparison.operator and "greater" not in comparison.operator:
         return None
     smaller, larger = comparison.left, comparison.right
     if comparison.operator.startswith("greater"):
         smaller, larger = larger, smaller
     vector, other = (smaller, larger) if smaller.terms else (larger, smaller)
-    if len(vector.terms) != 1 or other.terms or vector.terms[0].coefficient not in ("1", "-1"):
+    if len(vector.terms) != 1 or other.terms:
+        return None
+    step = vector.terms[0].coefficient
+    number = algebra.constant(step, {})
+    if (number is None and not scales) or (number is not None and number < 1 and number != -1):
         return None
     or_equal = comparison.operator.endswith("equal")
     term = replace(vector.terms[0], coefficient="1")
-    if (vector is smaller) == (vector.terms[0].coefficient == "1"):
+    if (vector is smaller) == (step != "-1"):
         limit = algebra.subtract(larger.offset, smaller.offset)
-        return Bound(term, vector.ndim, algebra.increment(limit) if or_equal else limit, vector.loose)
+        limit = _steps(algebra.increment(limit) if or_equal else limit, step)
+        return Bound(term, vector.ndim, limit, vector.loose)
     limit = algebra.subtract(smaller.offset, larger.offset)
-    return Bound(term, vector.ndim, limit if or_equal else algebra.increment(limit), vector.loose, lower=True)
+    limit = _steps(limit if or_equal else algebra.increment(limit), step)
+    return Bound(term, vector.ndim, limit, vector.loose, lower=True)
+
+
+def _steps(distance: str, step: str) -> str:
+    """How many steps go into a distance, the last one perhaps in part: ``i < n`` where ``step * i < distance``."""
+    if step in ("1", "-1"):
+        return distance
+    return f"{algebra.paren(algebra.add(distance, algebra.subtract(step, '1')))} // {algebra.paren(step)}"

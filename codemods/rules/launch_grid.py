@@ -4,7 +4,7 @@ Why: Beta 2 launches on one integer, the number of NeuronCores (1 or 2), and ``p
 ``kernel[bs, heads](q, k)`` becomes ``kernel(q, k, grid=(bs, heads))``, and what one program did becomes the body of two
 loops. Declarations of outputs, ``return``, and what depends on no program stand outside. The functions that the kernel
 calls get their place in the grid as parameters. A grid with ``nl.nc(2)`` is launched on two cores, which share the
-programs as Beta 1 says.
+programs as Beta 1 says; one with ``nl.nc(cores)`` on ``cores``, and Beta 2 refuses others than 1 and 2.
 
 A grid of one axis is left to Beta 2's cores where all launches say 1, 2 or ``nl.nc``, and where the kernel asks how
 many programs there are and takes its part. Any other counts batches, or tiles, and gets the same treatment. Where

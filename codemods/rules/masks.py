@@ -2,7 +2,8 @@
 
 Why: Beta 2 has no masks. An upper bound on an index vector, ``i * 128 + i_p < n``, cuts the slices of that axis in
 every operand to ``min(128, n - i * 128)`` elements; a lower bound, ``i * 128 + i_p - pad >= 0``, lets them start at
-``max(0, pad - i * 128)``; a condition on Python values alone guards the whole instruction. A transpose swaps the bounds
+``max(0, pad - i * 128)``; one of steps, ``2 * i_p < n``, is divided by them, and steps that no number tells are
+asserted to be positive; a condition on Python values alone guards the whole instruction. A transpose swaps the bounds
 of its operand, a reduction drops those of the reduced axes, and a vector that indexes the stationary of a matmul bounds
 the rows of the product. The mask of one operand of a matmul, ``x[i_p, i_f][i_f < n]``, cuts that operand: over the
 partitions it cuts the contraction, and so the other operand too. The first ``n`` elements row by row,

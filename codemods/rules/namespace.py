@@ -27,6 +27,7 @@ Source: NKI migration guide, "New namespace, new APIs"; NKI 2.26.1, release note
 from __future__ import annotations
 
 import ast
+import posixpath
 
 from nki_migrate.runtime.spec.beta2_language import LIBRARIES
 
@@ -76,7 +77,18 @@ def rewrite(module: Module) -> None:
     _added(module, used)
     for origin, names in module.names.needed_names.items():
         _import_copies(module, origin, names)
+    _hidden(module)
     leftovers.report(module)
+
+
+def _hidden(module: Module) -> None:
+    """Say where a file is called like the package that its output imports: Python finds that file in its place."""
+    folder = posixpath.dirname(module.path)
+    hiding = posixpath.join(folder, "nki.py")
+    first = next((item.statement for item in module.import_list if item.is_nki), None)
+    if first is not None and hiding in {module.path, *module.program.modules}:
+        message = "'nki.py' in the folder of this file hides the package 'nki', which the output imports"
+        module.report(Refuse(first, CODE, message, "rename nki.py, and what imports it"))
 
 
 def _import_copies(module: Module, statement: ast.ImportFrom, names: dict[str, str]) -> None:

@@ -7,6 +7,9 @@ becomes ``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, `
 instructions, with tiles between them; ``nl.load_transpose2d`` is a DMA that walks its source by columns. The result has
 the type that Beta 1 promotes to: where only a trace tells the types, a function that the rewrite adds computes it. A
 comparison gives ``bool_``, or ``uint8`` where that does not show.
+``nl.all`` is a ``tensor_reduce``, ``nl.logical_not`` a comparison with 0, ``~x`` of integers a ``bitwise_xor`` with -1;
+``&``, ``|``, ``^``, ``<<`` and ``>>`` are the instructions of ``nl.bitwise_and`` and its like. ``nl.ceil``,
+``nl.trunc``, ``nl.cos`` and ``nl.tan``, which 0.2 has not, stay where the target has them, and are left elsewhere.
 A number behind one, ``x * 2.0 - 1.0`` in float32, is the second operator of one instruction: an instruction less.
 
 From 0.3 on ``nl`` has functions again. Those that give the same tile as Beta 1's (``nl.add`` and its like of two tiles
@@ -55,6 +58,7 @@ from ..expr.values import Tile
 from ..lower.computations import METHODS, Method
 from ..lower.compute import Call, copy_of, in_sbuf, lower, materialized, operand_or_text, temporary_of
 from ..lower.elementwise import combined, is_column, is_of_one_row, row_broadcast, same_sizes, with_scalar
+from ..lower.inversions import inverted
 from ..lower.products import operand_masks
 from ..lower.row_broadcasts import written_later
 from ..lower.two_operators import beside_number, fused
@@ -75,7 +79,7 @@ from ..render.shapes import broadcast_sizes, literal_axes
 from ..syntax import codes
 from .isa_destination import cut_and_move, product, reduction, same_precision
 from .masks import masked
-from .whole_numbers import floor_divided, is_whole
+from .whole_numbers import floor_divided, is_whole, remainder
 
 CODE = codes.NL_COMPUTE
 GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce", "broadcast_rows", "window_argmax", "converted_tiles")
@@ -93,6 +97,11 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.Mult: "multiply",
     ast.Div: "divide",
     ast.Pow: "power",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+    ast.LShift: "left_shift",
+    ast.RShift: "right_shift",
 }
 
 
@@ -295,6 +304,13 @@ def _scaled(scope: Scope, x: Operand, factor: str, dtype: str | None, explicit: 
     return Instruction("tensor_scalar", given, x.dims, dtype, like=x.like, explicit=explicit)
 
 
+@lowers(CODE, "nl.all")
+def all_true(call: Call) -> Instruction:
+    given: list[tuple[str, Operand | str]] = [("op", f"{call.scope.nl}.logical_and"), ("data", call.tensor("x"))]
+    truths = reduction(call, given, call.arguments["axis"])
+    return truths if call.has("dtype") else replace(truths, dtype=f"{call.scope.nl}.bool_")
+
+
 @lowers(CODE, "nl.sum", "nl.max", "nl.min", "nl.prod")
 def reduce(call: Call) -> Instruction:
     token = operator_token(call.name)
@@ -435,9 +451,9 @@ def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) ->
         compared, truth = comparison_token(scope, node), truth_type(scope, node)
         return replace(combine(scope, node, compared, node.left, node.comparators[0], truth), explicit=False)
     if isinstance(node, ast.UnaryOp):
-        if not isinstance(node.op, ast.USub):
-            raise Refuse(node, CODE, "~ on a tile", "use nisa.tensor_scalar")
-        return negated(scope, node.operand, None)
+        return negated(scope, node.operand, None) if isinstance(node.op, ast.USub) else inverted(scope, node)
+    if isinstance(node.op, ast.Mod):
+        return remainder(scope, node, node.left, node.right, None)
     token = _OPERATORS.get(type(node.op))
     if token is None:
         raise Refuse(node, CODE, "an operator on tiles that Beta 2 has no token for", "use nisa.tensor_tensor")

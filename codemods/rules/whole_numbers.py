@@ -24,7 +24,7 @@ from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.values import Tile
-from ..lower.compute import Call, materialized
+from ..lower.compute import Call, materialized, operand_or_text
 from ..render.dtypes import WEAK_FLOAT, WEAK_INT, is_integer, promoted, scalar_type, type_name
 from ..render.support import floor_divided_function
 
@@ -68,17 +68,23 @@ def _of_two(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None)
 
 @lowers(CODE, "nl.mod")
 def mod(call: Call) -> Instruction:
-    x, divisor = call.tensor("x"), call.value("y")
-    scope, node, explicit = call.scope, call.node, call.dtype()
-    if isinstance(divisor, Operand) or not is_whole(scope, x, call.arguments["y"], None):
+    return remainder(call.scope, call.node, call.arguments["x"], call.arguments["y"], call.dtype())
+
+
+def remainder(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, explicit: str | None) -> Instruction:
+    """``x % y`` of a tile of integers and a Python integer, into the type ``explicit``, if one is given."""
+    dividend, divisor = operand_or_text(scope, x), operand_or_text(scope, y)
+    if isinstance(dividend, str) or isinstance(divisor, Operand) or not is_whole(scope, dividend, y, None):
         message = "nl.mod of what is not known to be a tile of integers and a Python integer"
-        raise call.refuse(CODE, message, "compute x - y * floor(x / y), with a floor that is exact")
-    quotient = materialized(scope, node, floor_divided(scope, node, x, divisor, None))
+        raise Refuse(node, CODE, message, "compute x - y * floor(x / y), with a floor that is exact")
+    quotient = materialized(scope, node, floor_divided(scope, node, dividend, divisor, None))
     factor = f"-1 * {algebra.paren(divisor)}"
     given: list[tuple[str, Operand | str]] = [("data", quotient), ("op0", f"{scope.nl}.multiply"), ("operand0", factor)]
-    given += [("op1", f"{scope.nl}.add"), ("operand1", x)]
+    given += [("op1", f"{scope.nl}.add"), ("operand1", dividend)]
     dtype = explicit or quotient.dtype
-    return Instruction("scalar_tensor_tensor", given, x.dims, dtype, like=x.like, explicit=explicit is not None)
+    return Instruction(
+        "scalar_tensor_tensor", given, dividend.dims, dtype, like=dividend.like, explicit=explicit is not None
+    )
 
 
 def is_whole(scope: Scope, dividend: Operand, divisor: ast.expr, dtype: str | None) -> bool:

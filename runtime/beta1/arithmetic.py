@@ -17,7 +17,7 @@ from ..numerics import DTYPES, is_integer
 from ..spec.operators import COMMUTATIVE
 from .base import Shape, Tensor
 from .broadcast import spread_rows
-from .division import quotient
+from .division import quotient, remainder
 from .indexing import Index, broadcast
 from .operands import alike, is_vector, mismatch
 from .pending import Call, call_of, copied_to_sbuf, number
@@ -33,7 +33,7 @@ def operator_result(op: str, x: Any, y: Any) -> Any:
         if isinstance(vector, (Index, RuntimeIndex)):
             return _shifted(op, vector, tile, swapped=vector is x)
     kind = promoted(op, x, y)
-    whole = quotient(x, y, kind) if op == "divide" else None
+    whole = quotient(x, y, kind) if op == "divide" else remainder(x, y, kind, kind) if op == "mod" else None
     if whole is not None:
         return whole
     call = call_of(op)

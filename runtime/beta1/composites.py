@@ -18,7 +18,7 @@ from . import arithmetic, creation, movement, reductions, vector
 from . import matmul as matrix
 from .base import Tensor
 from .broadcast import in_one_step, spread_rows
-from .division import floor_divided, is_whole, rest_of
+from .division import remainder
 from .pending import Call, call_of, copied_to_sbuf
 from .promotion import promoted
 from .tensor import Tile
@@ -58,6 +58,62 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bo
     return vector.tensor_scalar(total, np.multiply, 1.0 / count, dtype=kind)
 
 
+def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """The exponentials of the distances from the maximum in fp32, times the reciprocal of their sum."""
+    if compute_dtype is not None or _is_one_step("softmax", x, axis, mask):
+        return reductions.softmax(x, axis, dtype=dtype, compute_dtype=compute_dtype, mask=mask)
+    highest = reductions.tensor_reduce(np.max, x, axis, dtype=FLOAT32)
+    distances = vector.tensor_scalar(x, np.subtract, highest, dtype=FLOAT32)
+    powers = arithmetic.unary(call_of("exp"), distances, FLOAT32)
+    total = reductions.tensor_reduce(np.add, powers, axis, dtype=FLOAT32)
+    scale = arithmetic.reciprocal(call_of("reciprocal"), total, FLOAT32)
+    return vector.tensor_scalar(powers, np.multiply, scale, dtype=x.dtype if dtype is None else dtype)
+
+
+def rms_norm(
+    x: Any,
+    w: Any,
+    axis: Any,
+    n: Any,
+    epsilon: float = 1e-06,
+    *,
+    dtype: Any = None,
+    compute_dtype: Any = None,
+    mask: Any = None,
+    **_: Any,
+) -> Tile:
+    """``x`` times the reciprocal root of its mean square over ``n`` elements and ``epsilon``, in fp32, times ``w``."""
+    if compute_dtype is not None or not isinstance(w, Tile) or _is_one_step("rms_norm", x, axis, mask):
+        return reductions.rms_norm(x, w, axis, n, epsilon, dtype=dtype, compute_dtype=compute_dtype, mask=mask)
+    squares = arithmetic.unary(call_of("square"), x, FLOAT32)
+    total = reductions.tensor_reduce(np.add, squares, axis, dtype=FLOAT32)
+    mean_square = vector.tensor_scalar(total, np.multiply, 1.0 / n, op1=np.add, operand1=float(epsilon), dtype=FLOAT32)
+    scale = arithmetic.unary(call_of("rsqrt"), mean_square, FLOAT32)
+    normed = vector.tensor_scalar(x, np.multiply, scale, dtype=FLOAT32)
+    return arithmetic.elementwise(call_of("multiply"), normed, w, x.dtype if dtype is None else dtype)
+
+
+def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
+    """The mean squared distance from the mean, in fp32."""
+    if keepdims or _is_one_step("var", x, axis, mask):
+        return reductions.var(x, axis, dtype=dtype, mask=mask, keepdims=keepdims)
+    inverse = 1.0 / prod(x.shape[1:])
+    total = reductions.tensor_reduce(np.add, x, axis, dtype=FLOAT32)
+    average = vector.tensor_scalar(total, np.multiply, inverse, dtype=FLOAT32)
+    distances = vector.tensor_scalar(x, np.subtract, average, dtype=FLOAT32)
+    squares = arithmetic.unary(call_of("square"), distances, FLOAT32)
+    summed = reductions.tensor_reduce(np.add, squares, axis, dtype=FLOAT32)
+    kind = dtype if dtype is not None else (FLOAT32 if is_integer(x.dtype) else x.dtype)
+    return vector.tensor_scalar(summed, np.multiply, inverse, dtype=kind)
+
+
+def _is_one_step(name: str, x: Any, axis: Any, mask: Any) -> bool:
+    """Is a function over ``axis`` one step: also over a part of the free dimensions?"""
+    if in_one_step(mask, x) or not isinstance(x, Tile):
+        return True
+    return len(reductions.free_axes(x, axis, name)) != x.ndim - 1
+
+
 def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``x`` where ``condition`` is not 0, else ``y``: ``y`` first, then ``x`` over it where it is chosen."""
     sides = [side for side in (x, y) if isinstance(side, Tensor)]
@@ -92,9 +148,8 @@ def mod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``x - y * floor(x / y)``, of whole numbers without a modulus."""
     kind = promoted("mod", x, y)
     wanted = kind if dtype is None else dtype_of(dtype)
-    if not is_whole(x, y) or in_one_step(mask, x) or not is_integer(kind):
-        return arithmetic.elementwise(call_of("mod", mask), x, y, dtype)
-    return rest_of(floor_divided(x, y, kind), x, y, wanted)
+    rest = remainder(x, y, kind, wanted) if mask is None else None
+    return arithmetic.elementwise(call_of("mod", mask), x, y, dtype) if rest is None else rest
 
 
 def _filled(value: Any, shape: tuple[int, ...], dtype: Any) -> Tile:

@@ -19,6 +19,13 @@ def quotient(x: Any, y: Any, dtype: Any) -> Tile | None:
     return floor_divided(x, y, dtype)
 
 
+def remainder(x: Any, y: Any, kind: Any, dtype: Any) -> Tile | None:
+    """``x - y * floor(x / y)`` of whole numbers of the type ``kind``; ``None`` where it is one step."""
+    if not is_whole(x, y) or in_one_step(None, x) or not is_integer(kind):
+        return None
+    return rest_of(floor_divided(x, y, kind), x, y, dtype)
+
+
 def is_whole(x: Any, y: Any) -> bool:
     """Is ``x`` a tile of integers, and ``y`` a positive Python integer?"""
     number = isinstance(y, int | np.integer) and not isinstance(y, bool) and y > 0

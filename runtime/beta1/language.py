@@ -60,7 +60,7 @@ def _condition(name: str) -> Any:
 
 def logical_not(x: Any, *, dtype: Any = bool, mask: Any = None, **_: Any) -> Tile:
     """Is each element 0?"""
-    return arithmetic.unary(call_of("logical_not", mask), x, None if dtype is bool else dtype)
+    return arithmetic.elementwise(call_of("equal", mask), x, 0.0, None if dtype is bool else dtype)
 
 
 def _named(function: Any, name: str, doc: str) -> Any:
@@ -219,9 +219,9 @@ MEMBERS: dict[str, Any] = {
     "min": reductions.reduction("min", "minimum"),
     "prod": reductions.reduction("prod", "multiply"),
     "sum": reductions.reduction("sum", "add"),
-    "var": reductions.var,
-    "softmax": reductions.softmax,
-    "rms_norm": reductions.rms_norm,
+    "var": composites.var,
+    "softmax": composites.softmax,
+    "rms_norm": composites.rms_norm,
     "affine_range": loops.affine_range,
     "arange": arange,
     "atomic_rmw": atomic_rmw,

@@ -22,10 +22,13 @@ ACTIVATIONS = (
     "silu silu_dx sin softplus sqrt square tanh"
 ).split()
 REDUCTIONS = "max min sum".split()
+ROUNDED = "ceil cos floor tan trunc".split()
+"""Functions of one tile that no instruction of 0.2 computes in fp32."""
+NORMALIZATIONS = "rms_norm softmax var".split()
 
 KEPT: dict[str, Version] = {
     "nl.load": V03,
     "nl.store": V03,
-    **{f"nl.{name}": V03 for name in (*ARITHMETIC, *ACTIVATIONS, *REDUCTIONS)},
+    **{f"nl.{name}": V03 for name in (*ARITHMETIC, *ACTIVATIONS, *REDUCTIONS, *ROUNDED, *NORMALIZATIONS)},
 }
 """The version from which on each of them is there again; the parameters in use have the same names and order."""

@@ -15,10 +15,14 @@ from .questions import Function, bound_in, meant
 
 @dataclass(frozen=True)
 class Cores:
-    """``nl.nc(2)`` on one axis: the cores take its programs in turns, or each one half of them."""
+    """``nl.nc(2)`` on one axis: the cores take its programs in turns, or each one half of them.
+
+    ``count`` is how many, as text: Beta 2 itself refuses a name that is neither 1 nor 2.
+    """
 
     axis: int
     in_turns: bool
+    count: str = "2"
 
 
 @dataclass(frozen=True)
@@ -143,10 +147,18 @@ def _cores(module: Module, sizes: tuple[ast.expr, ...]) -> tuple[Cores | None, b
         return None, True
     axis, count = asked[0]
     factors = _factors(module, sizes[axis])
-    places = [place for place, factor in enumerate(factors) if nc_count(module, factor) == 2]
-    if len(asked) > 1 or count != 2 or len(places) != 1 or places[0] not in (0, len(factors) - 1):
+    places = [place for place, factor in enumerate(factors) if nc_count(module, factor) == count]
+    text = _count(factors[places[0]]) if places else ""
+    if len(asked) > 1 or not text or len(places) != 1 or places[0] not in (0, len(factors) - 1):
         return None, False
-    return Cores(axis, places[0] == len(factors) - 1), True
+    return Cores(axis, places[0] == len(factors) - 1, text), True
+
+
+def _count(cores: ast.expr) -> str:
+    """``n`` of ``nl.nc(n)`` as text: 2, or a name; empty for another number, and for what is computed."""
+    value = cores.args[0] if isinstance(cores, ast.Call) and len(cores.args) == 1 else None
+    is_two = isinstance(value, ast.Constant) and value.value == 2
+    return ast.unparse(value) if value is not None and (is_two or isinstance(value, ast.Name)) else ""
 
 
 def _factors(module: Module, size: ast.expr) -> list[ast.expr]:

@@ -274,7 +274,7 @@ class _Rewriting:
             message = f"'{name}' gets its grid here, and its arguments elsewhere"
             module.report(Refuse(launch.subscript, CODE, message, f"launch it as {name}(..., {self.grid}=...)"))
             return
-        cores = "[2]" if launch.cores is not None else ""
+        cores = f"[{launch.cores.count}]" if launch.cores is not None else ""
         self.edits[module.path].append(Edit(*brackets(module.source, launch.subscript), cores))
         for call in launch.calls:
             self._pass(module, call, f"{self.grid}={grid_text(launch, axes)}")
