@@ -11,6 +11,7 @@ import click
 from nki_migrate.codemods import Options
 from nki_migrate.codemods.model import PluginError
 from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
+from nki_migrate.runtime.worker_start import one_thread_loaded
 
 from . import command_options, languages, output
 from . import emulate as emulation
@@ -182,7 +183,8 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
 
     BEFORE and AFTER are two files or two directories. With --migrate or --base, each PATH is a file or a directory.
     """
-    from . import verify_command
+    with one_thread_loaded():
+        from . import verify_command
 
     found: Configuration = click.get_current_context().meta[CONFIGURATION]
     if choices["migrate"]:  # as rewrite would

@@ -27,8 +27,8 @@ def spans_of(run: Run) -> tuple[Span, ...]:
     """The values of the first program of ``run`` that are read, by their first instruction."""
     found = [
         Span(life.tile.tensor, life.tile.space, life.tile.byte, max(life.tile.nbytes, 1), life.first, life.last)
-        for life in lives(run.programs[0])
-        if life.tile.byte is not None and life.was_read
+        for life in lives(run.programs[0], pinned=True)
+        if life.was_read
     ]
     longest = sorted(found, key=lambda span: -span.nbytes * (span.last + 1 - span.first))[:MOST]
     return tuple(sorted(longest, key=lambda span: (span.first, span.byte)))

@@ -68,10 +68,9 @@ def watch() -> None:
 
 
 def watched(tree: ast.AST, file: str) -> None:
-    """Put the calls into ``tree``, if user's code is watched."""
+    """Put the calls into ``tree``, if user's code is watched; each has the place of what it asks."""
     if _watching:
         _Watcher(file).visit(tree)
-        ast.fix_missing_locations(tree)
 
 
 def so_far() -> tuple[Condition, ...]:
@@ -110,7 +109,7 @@ class _Read(ast.NodeTransformer):
     """A target as it is read: by the names that keep what it computed."""
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
-        return ast.Name(node.target.id, ast.Load())
+        return ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
 
 
 class _Watcher(ast.NodeTransformer):

@@ -35,6 +35,7 @@ from .source import source_of
 from .spec.grammar import statements
 from .spec.hardware import TARGETS
 from .spec.support_module import MARK
+from .trees import parsed
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -307,16 +308,14 @@ def _is_project(directory: str) -> bool:
     return any(os.path.exists(os.path.join(directory, name)) for name in (".git", "pyproject.toml", "setup.py"))
 
 
-_parsed: dict[str, tuple[bytes, ast.Module]] = {}
-
-
 def _tree_of(file: str) -> ast.Module:
     """The syntax tree of a file as imports see it. Raises ``CaseError`` for what has no line of the file."""
     try:
         data = importlib.machinery.SourceFileLoader("", file).get_data(file)
-        if file not in _parsed or _parsed[file][0] != data:
-            _parsed[file] = data, ast.parse(data, file)
-        return _parsed[file][1]
+        try:
+            return parsed(importlib.util.decode_source(data))
+        except (SyntaxError, UnicodeDecodeError):
+            return ast.parse(data, file)  # which says what is wrong with the file
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, SyntaxError) and error.lineno:
             raise

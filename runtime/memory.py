@@ -49,6 +49,7 @@ class Allocation:
     ``origin`` is the (row, byte) of the tile in ``memory``. ``kind`` is the kind of HBM that a kernel declares a tensor
     in, ``"shared_hbm"`` or ``"private_hbm"``. ``output`` is the position of an HBM tensor among those
     that the kernel returns, ``scope`` the loops that it was declared in, outermost first.
+    ``lent`` is the array of the caller's that an input is, ``None`` where the memory is the launch's own.
     ``opened`` says that the whole tile belongs to an accumulation group, as long as ``accumulated`` is ``None``.
 
     What few allocations have another value of than the default stays in the class until it is set.
@@ -68,6 +69,7 @@ class Allocation:
     opened: bool = False
     accumulated: Array | None = None
     last_flags: tuple[Array, Array] | None = None
+    lent: Lent | None = None
     _memory: Array | None = None
     _start: int | None = None
 
@@ -261,6 +263,31 @@ class Kept:
             self._taken.add(alloc.uid)
             self._arrays[key] = array if whole else array.copy()
         return self._arrays[key]
+
+
+class Lent:
+    """An array of the caller's that a kernel reads where it is: :attr:`tensor`, which cannot be written.
+
+    Before an instruction writes to it, what is in it is kept, for the caller to have it back at the end.
+    """
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+        self._kept: Array | None = None
+        self.tensor = array.view()
+        self.tensor.flags.writeable = False
+
+    def writable(self, view: Array) -> Array:
+        """``view``, which lies on the tensor, to be written."""
+        if self._kept is None:
+            self._kept = self._array.copy()
+        offset = address_of(view) - address_of(self._array)
+        found: Array = np.ndarray(view.shape, view.dtype, buffer=self._array, offset=offset, strides=view.strides)
+        return found
+
+    def give_back(self) -> None:
+        if self._kept is not None:
+            self._array[...] = self._kept
 
 
 class Computed(View):

@@ -66,7 +66,11 @@ def convert(values: Array, dtype: np.dtype[Any]) -> Array:
         truth: Array = values != 0
         return truth
     least, most = _limits(dtype)
+    if values.dtype is FLOAT32 and _lies_within(values, least, most):
+        return np.rint(values).astype(dtype)
     if is_integer(values.dtype):
+        if _lies_within(values, least, most):
+            return values.astype(dtype)
         clipped: Array = np.minimum(np.maximum(values.astype(np.int64), least), most).astype(dtype)
         return clipped
     rounded: Array = np.rint(values, dtype=np.float64)
@@ -76,6 +80,14 @@ def convert(values: Array, dtype: np.dtype[Any]) -> Array:
     if absent.any():
         rounded[absent] = 0
     return rounded.astype(dtype)
+
+
+def _lies_within(values: Array, least: int, most: int) -> bool:
+    """Is each element a number from ``least`` to ``most``? Two passes that copy nothing; NaN is none."""
+    if not values.size:
+        return False
+    low, high = np.minimum.reduce(values, axis=None), np.maximum.reduce(values, axis=None)
+    return bool(least <= low.item() and high.item() <= most)
 
 
 @cache

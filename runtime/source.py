@@ -15,6 +15,8 @@ from typing import Any
 
 from .errors import user_frame
 from .positions import COMPREHENSION_CODES, Span, span_at, span_of
+from .spec.grammar import children, statements
+from .trees import parsed
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -233,7 +235,7 @@ class Source:
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
-        self.tree = ast.parse("".join(lines))
+        self.tree = parsed("".join(lines))
         self.parents: dict[ast.AST, ast.AST] = {}
         self.calls: dict[tuple[int, int], ast.Call] = {}
         self.operations: set[Span] = set()
@@ -242,9 +244,9 @@ class Source:
         self.loops: list[ast.For] = []
         nodes: list[ast.AST] = [self.tree]
         for node in nodes:  # grows as it is read: breadth first
-            children = list(ast.iter_child_nodes(node))
-            nodes += children
-            self.parents.update(dict.fromkeys(children, node))
+            below = children(node)
+            nodes += below
+            self.parents.update(dict.fromkeys(below, node))
             if isinstance(node, ast.For):
                 self.loops.append(node)
             elif isinstance(node, ast.comprehension):
@@ -268,7 +270,7 @@ class Source:
 
     def definition(self, name: str, line: int) -> ast.FunctionDef | None:
         """The function ``name`` whose code starts at ``line`` (at its first decorator)."""
-        for node in ast.walk(self.tree):
+        for node in statements(self.tree):
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
                 if line in (first, node.lineno):

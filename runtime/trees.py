@@ -1,11 +1,22 @@
-"""Copies of Python's syntax trees."""
+"""Python's syntax trees: one for each text, and copies to be changed."""
 
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import TypeVar
 
 Node = TypeVar("Node", bound=ast.AST)
+
+
+def parsed(text: str) -> ast.Module:
+    """The tree of a text, parsed once for all who only read it. Raises ``SyntaxError``."""
+    return _parsed(text if text.endswith("\n") else text + "\n")
+
+
+@lru_cache(16)
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
 
 
 def copied(node: Node) -> Node:

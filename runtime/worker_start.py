@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 _BOOT = """\
@@ -26,6 +28,7 @@ _ENVIRONMENT = {
 
 User code sees that no bytecode is written; the emulator's own, which is loaded before, may be.
 """
+_THREADS = tuple(name for name in _ENVIRONMENT if name.endswith("_NUM_THREADS"))
 STANDARD_ERROR = 2
 MOST = 1 << 20
 """Bytes of what a process that forks workers is told: an environment and a directory."""
@@ -39,6 +42,21 @@ def worker_environment() -> dict[str, str]:
 def environment_at_start() -> dict[str, str]:
     """Those that its process starts with: the emulator's own modules may be kept, if the user's may."""
     return {name: value for name, value in worker_environment().items() if name != NO_BYTECODE or name in os.environ}
+
+
+@contextmanager
+def one_thread_loaded() -> Iterator[None]:
+    """Let a library that multiplies make no threads when it is loaded, where the user asks for none.
+
+    One for each processor takes as long as half of what the tool loads, and the tool's own process multiplies nothing.
+    """
+    unset = [name for name in _THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(unset, "1"))
+    try:
+        yield
+    finally:
+        for name in unset:
+            os.environ.pop(name, None)
 
 
 class Process(Protocol):

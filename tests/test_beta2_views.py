@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from nki_migrate.runtime.beta2.launch import execute
 from nki_migrate.runtime.beta2.modules import MODULES
+from nki_migrate.runtime.beta2.tensor import _subscript
 from nki_migrate.runtime.errors import KernelError, NotModelled
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 X = np.arange(2 * 4 * 6, dtype=np.float32).reshape(2, 4, 6)
+
+
+def slices(extent):
+    """A slice inside of a dimension of ``extent``, open or not."""
+    start, stop = st.integers(0, extent - 1), st.integers(0, extent)
+    return st.builds(slice, st.one_of(st.none(), start), st.one_of(st.none(), stop))
 
 
 def tile_of(x):
@@ -218,3 +227,25 @@ def test_a_gather_by_several_columns_is_undecided():
 
     with pytest.raises(NotModelled, match="several rows and columns"):
         execute(kernel, {"x": X.reshape(8, 6)}, version="0.6")
+
+
+@pytest.mark.parametrize("version", ["0.3", "0.5", "0.6"])
+@given(parts=st.lists(st.tuples(*[st.one_of(st.integers(0, n - 1), slices(n)) for n in X.shape]), max_size=3))
+def test_a_plain_subscript_of_a_subscript_is_what_the_general_one_is(version, parts):
+    """Ints and slices inside of a tensor have a way of their own."""
+
+    def kernel(x):
+        for tensor in (x, tile_of(x)):
+            for index in parts:
+                shown = index[: tensor.ndim]
+                try:
+                    found, expected = tensor[shown], _subscript(tensor, shown)
+                except KernelError:
+                    break
+                assert (found.shape, found.dropped, found.form) == (expected.shape, expected.dropped, expected.form)
+                assert (found.label, found.extents) == (expected.label, expected.extents)
+                assert found.array.strides == expected.array.strides and np.array_equal(found.array, expected.array)
+                tensor = found
+        return stored(tile_of(x))
+
+    execute(kernel, {"x": X}, version=version)

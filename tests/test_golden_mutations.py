@@ -12,7 +12,7 @@ import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise, zip_longest
+from itertools import islice, pairwise
 from pathlib import Path
 
 from nki_migrate.golden import FIRST
@@ -347,9 +347,20 @@ def sample() -> list[Mutant]:
     """Of each kind one place of each golden in turn, up to :data:`PER_KIND`."""
     chosen = []
     for kind in KINDS:
-        rows = zip_longest(*(mutants_of(golden, kind) for golden in MIGRATED))
-        chosen += list(islice((mutant for row in rows for mutant in row if mutant is not None), PER_KIND))
+        chosen += list(islice(in_turn([mutants_of(golden, kind) for golden in MIGRATED]), PER_KIND))
     return chosen
+
+
+def in_turn(sources: list[Iterator[Mutant]]) -> Iterator[Mutant]:
+    """One of each source, then one more of each that has more: no more are made than are asked for."""
+    while sources:
+        left = []
+        for source in sources:
+            found = next(source, None)
+            if found is not None:
+                left.append(source)
+                yield found
+        sources = left
 
 
 @functools.cache

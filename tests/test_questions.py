@@ -45,21 +45,26 @@ def modules() -> list[ModuleType]:
 
 
 def contents(value: object) -> object:
-    """What a container holds, by identity, to the second level."""
+    """What a container holds, by identity, to the second level. (Most of them hold nothing.)"""
+    if not isinstance(value, _CONTAINERS):
+        return id(value)
+    if not value:
+        return ()
     if isinstance(value, dict):
-        return tuple((id(key), id(item), len(item) if hasattr(item, "__len__") else 0) for key, item in value.items())
-    if isinstance(value, list | tuple):
-        return tuple(map(id, value))
-    return len(value) if isinstance(value, set) else id(value)
+        return tuple([(id(k), id(item), len(item) if hasattr(item, "__len__") else 0) for k, item in value.items()])
+    return len(value) if isinstance(value, set) else tuple(map(id, value))
 
 
-def state(subject: Scope | Module) -> dict[str, object]:
-    """All that is planned for a function and its module, or known of them."""
+_CONTAINERS = (dict, list, tuple, set)
+
+
+def state(subject: Scope | Module) -> dict[tuple[str, str], object]:
+    """All that is planned for a function and its module, or known of them, by a prefix and a name."""
     module = subject.module if isinstance(subject, Scope) else subject
     planned = [module.plan, module.plan.edits, module.summaries, module.names, module.environment]
     parts = [*planned, subject] if isinstance(subject, Scope) else planned
     return {
-        f"{type(part).__name__}.{name}": contents(value)
+        (type(part).__name__, name): contents(value)
         for part in parts
         for name, value in vars(part).items()
         if name not in CACHES
@@ -91,9 +96,9 @@ class Watch:
                 return function(*arguments, **keywords)
             finally:
                 after = state(subject)
-                changed = {part for part, value in after.items() if part in before and before[part] != value}
+                changed = after != before and {p for p, value in after.items() if before.get(p, value) != value}
                 if changed:
-                    self.changed.setdefault(name, set()).update(changed)
+                    self.changed.setdefault(name, set()).update(map("".join, changed))
 
         return watched
 

@@ -85,7 +85,7 @@ def _hidden(module: Module) -> None:
     """Say where a file is called like the package that its output imports: Python finds that file in its place."""
     folder = posixpath.dirname(module.path)
     hiding = posixpath.join(folder, "nki.py")
-    first = next((item.statement for item in module.import_list if item.is_nki), None)
+    first = next((item.statement for item in module.symbols.import_list if item.is_nki), None)
     if first is not None and hiding in {module.path, *module.program.modules}:
         message = "'nki.py' in the folder of this file hides the package 'nki', which the output imports"
         module.report(Refuse(first, CODE, message, "rename nki.py, and what imports it"))

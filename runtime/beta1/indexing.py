@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..affine import affine
 from ..errors import KernelError, NotModelled
 from ..memory import Array
 from ..source import condition
@@ -172,12 +173,8 @@ class Index:
     __hash__ = object.__hash__
 
     def values(self) -> Array:
-        """The vector as int64 (float64 when a comparison with a float made it so), of shape ``extents``."""
-        total: Array = np.asarray(self.const)
-        for d, (extent, coefficient) in enumerate(zip(self.extents, self.coefficients, strict=True)):
-            steps = np.arange(extent) * coefficient
-            total = total + steps.reshape([extent if k == d else 1 for k in range(self.ndim)])
-        return total
+        """The vector as int64 (float64 when a comparison with a float made it so), of shape ``extents``: to be read."""
+        return affine(self.const, self.extents, self.coefficients)
 
 
 def vector_of(

@@ -22,9 +22,8 @@ def rows(access: GatheredTensor) -> tuple[Array, Array]:
     return starts, (starts + low >= 0) & (starts + high < access.base.array.size)
 
 
-def windows(access: GatheredTensor) -> Array:
-    """What a row that begins at each element has, on the memory of the tensor: only of rows inside it is it so."""
-    flat = access.base.array.reshape(-1)
+def windows(access: GatheredTensor, flat: Array) -> Array:
+    """What a row that begins at each element has, on ``flat``, the memory of the tensor: of rows inside it only."""
     shape = (flat.size, *(count for _, count in access.steps[1:]))
     strides = (flat.itemsize, *(step * flat.itemsize for step, _ in access.steps[1:]))
     return np.lib.stride_tricks.as_strided(flat, shape, strides)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import isa
+from ..affine import affine
 from ..errors import KernelError
 from ..numerics import is_integer
 from ..spec.instructions import GPSIMD_OPERATORS
@@ -238,13 +239,8 @@ def affine_values(
         raise KernelError("", f"{instruction}: a pattern has at most 4 [step, num] pairs, got {len(steps)}")
     start, multiplier = values.integer(offset), values.integer(channel_multiplier)
     partitions = dst.array.shape[0]
-    numbers = start + multiplier * np.arange(partitions, dtype=np.int64).reshape(-1, *[1] * len(steps))
-    for axis, (step, count) in enumerate(steps, start=1):
-        shape = [1] * (len(steps) + 1)
-        shape[axis] = count
-        numbers = numbers + (np.arange(count, dtype=np.int64) * step).reshape(shape)
-    if numbers.shape[0] != partitions:
-        numbers = np.broadcast_to(numbers, (partitions, *numbers.shape[1:]))
+    extents = partitions, *(count for _, count in steps)
+    numbers = affine(start, extents, (multiplier, *(step for step, _ in steps)))
     steps = tuple((step, count) for step, count in steps if count != 1)
     return numbers, (("pattern", steps), ("offset", start), ("channel_multiplier", multiplier if partitions > 1 else 0))
 

@@ -246,21 +246,29 @@ def _indirect(dst: NkiTensor, src: NkiTensor, operator: str | None, skip: bool) 
     if isinstance(dst, GatheredTensor):
         starts = indirect.rows(dst)[0][inside]
         if operator is None:
-            places = indirect.windows(dst)
+            places = indirect.windows(dst, _writable(dst.base, dst.base.array.reshape(-1)))
             places[starts] = moved.reshape(len(starts), *places.shape[1:])
         else:
-            numbers, whole = indirect.elements(dst, starts), dst.base.array.reshape(-1)
+            numbers, whole = indirect.elements(dst, starts), _writable(dst.base, dst.base.array.reshape(-1))
             total = to_float32(whole).copy()
             np.add.at(total, numbers, to_float32(moved))
             whole[numbers] = convert(total[numbers], dst.dtype)
+    elif operator is None and inside.all():
+        target = _writable(dst, dst.resolved().array)
+        target[...] = moved.reshape(target.shape)
     else:
-        target = dst.resolved().array
+        target = _writable(dst, dst.resolved().array)
         values_now = target.reshape(rows, -1).copy()
         values_now[inside] = (
             moved if operator is None else convert(to_float32(values_now[inside]) + to_float32(moved), dst.dtype)
         )
         target[...] = values_now.reshape(target.shape)
     _record_indirect(dst, src, operator)
+
+
+def _writable(dst: NkiTensor, array: Array) -> Array:
+    """``array``, which lies on ``dst``, to be written."""
+    return array if dst.alloc.lent is None else dst.alloc.lent.writable(array)
 
 
 def _rows_inside(side: GatheredTensor, skip: bool) -> Array:
@@ -276,7 +284,7 @@ def _rows(src: NkiTensor, rows: int, inside: Array) -> Array:
     """The elements of ``src``, one row of the indirect copy each, of those that are ``inside``."""
     if isinstance(src, GatheredTensor):
         starts = indirect.rows(src)[0][inside]
-        return indirect.windows(src)[starts].reshape(len(starts), prod(src.shape[1:]))
+        return indirect.windows(src, src.base.array.reshape(-1))[starts].reshape(len(starts), prod(src.shape[1:]))
     return src.resolved().array.reshape(rows, -1)[inside]
 
 

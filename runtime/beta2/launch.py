@@ -20,11 +20,12 @@ from ..spec import hardware
 from ..spec.beta2_dialects import DIALECTS
 from ..spec.versions import DEFAULT, Version
 from ..spec.versions import version as nki_version
-from . import state, values
+from . import state
 from .buffers import BUFFERS
 from .cores import Cores
 from .declare import declare
 from .gather import gathered
+from .inputs import Inputs
 from .observed import observed
 from .python_values import STAND_INS
 from .tensor import NkiTensor
@@ -86,12 +87,13 @@ def execute(
     """Run ``kernel`` (a function or what ``nki.jit`` made of it) once for each program of ``grid``.
 
     ``args`` are keyword arguments: numpy arrays become HBM input tensors named after the parameter, also inside
-    lists and tuples; anything else is passed as it is. Inputs are copied, a kernel never changes the caller's arrays.
+    lists and tuples; anything else is passed as it is. A kernel never changes the caller's arrays: what it writes to is
+    given back as it was (:class:`~..memory.Lent`).
     ``names`` are those that the kernel's code reads and its modules do not have, ``None`` where they are not known.
     """
     function = getattr(kernel, "func", kernel)
     at = nki_version(version)
-    inputs: dict[str, Array] = {}
+    inputs = Inputs()
     shared = state.SharedMemory()
     cores = Cores(programs(grid))
     machines = [Machine(target, record=record) for _ in range(cores.count)]
@@ -106,13 +108,13 @@ def execute(
             _check_outputs(tensors)
             return tensors
 
-    with front_end_names(at, names):
+    with inputs, front_end_names(at, names):
         returned = cores.run(program)
-    for tensors in returned:
-        for position, tensor in enumerate(tensors):
-            tensor.alloc.output = position
-    kept = Kept()
-    outputs = [kept.array(_output(tensor, position)) for position, tensor in enumerate(returned[0])]
+        for tensors in returned:
+            for position, tensor in enumerate(tensors):
+                tensor.alloc.output = position
+        kept = Kept()
+        outputs = [kept.array(_output(tensor, position)) for position, tensor in enumerate(returned[0])]
     return Launch(outputs, machines)
 
 
@@ -149,12 +151,12 @@ def _call(function: Callable[..., Any], bound: dict[str, object]) -> Any:
     return function(**bound)
 
 
-def _argument(machine: Machine, name: str, value: object, inputs: dict[str, Array], place: tuple[str, int]) -> object:
+def _argument(machine: Machine, name: str, value: object, inputs: Inputs, place: tuple[str, int]) -> object:
     if isinstance(value, np.ndarray):
-        if name not in inputs:
-            inputs[name] = np.array(value, values.data_type(value.dtype), order="C")
-        array = inputs[name]
-        return NkiTensor(machine.allocate_hbm(array, name=name, role="input", location=place), array)
+        array, lent = inputs.tensor(name, value)
+        allocation = machine.allocate_hbm(array, name=name, role="input", location=place)
+        allocation.lent = lent
+        return NkiTensor(allocation, array)
     if isinstance(value, (list, tuple)):
         return type(value)(_argument(machine, f"{name}_{i}", item, inputs, place) for i, item in enumerate(value))
     if isinstance(value, type) and issubclass(value, np.generic):

@@ -111,13 +111,15 @@ class NkiTensor(View):
     def __getitem__(self, index: object) -> NkiTensor:
         """Nothing is clipped; in Beta 2 nothing is stepped, and an integer drops its dimension."""
         parts = index if type(index) is tuple else tuple(index) if isinstance(index, (tuple, list)) else (index,)
-        if self.form is WHOLE:
+        form = self.form
+        if form is WHOLE or (form is SLICED and not self.dropped and state.rules().free_subscripts):
             array = self.array
             plain = plain_cut(array.shape, parts)
             if plain is not None:
                 cut, dropped = plain
-                if not dropped or not state.rules().free_subscripts:
-                    return NkiTensor(self.alloc, array[cut], SLICED, dropped, self._label, array.shape)
+                if dropped and state.rules().free_subscripts:
+                    dropped = _dropped(self, array.ndim, dropped)
+                return NkiTensor(self.alloc, array[cut], SLICED, dropped, self._label, self._extents or array.shape)
         return _subscript(self, parts)
 
     def __setitem__(self, index: object, value: object) -> None:
@@ -282,21 +284,19 @@ def _subscript_of_a_view(tensor: NkiTensor, parts: Sequence[object]) -> NkiTenso
         index[d] = slice(start, stop, step)
         if integer:
             integers.append(d)
-    dropped = (*tensor.dropped, *_dropped(tensor, shown, integers))
+    dropped = (*tensor.dropped, *_dropped(tensor, len(shown), integers))
     return NkiTensor(tensor.alloc, tensor.array[tuple(index)], SLICED, dropped, tensor.label, tensor.extents)
 
 
-def _dropped(tensor: NkiTensor, shown: Sequence[int], integers: list[int]) -> list[int]:
-    """The dimensions of ``shown`` that integer indices drop: not the partitions, and some dimension stays.
+def _dropped(tensor: NkiTensor, shown: int, integers: Sequence[int]) -> tuple[int, ...]:
+    """Those of ``shown`` dimensions that integer indices drop: not the partitions, and some dimension stays.
 
     From 0.5 on two stay on chip; the last one does where too few are left.
     """
     is_on_chip = tensor.alloc.space != "hbm"
-    gone = [d for d in integers if d or not is_on_chip]
+    gone = tuple([d for d in integers if d or not is_on_chip])
     least = 2 if is_on_chip and state.rules().two_dimensions else 1
-    while gone and len(shown) - len(gone) < least:
-        gone.pop()
-    return gone
+    return gone[: max(shown - least, 0)]
 
 
 def _check_bounds_of_the_whole(tensor: NkiTensor, parts: Sequence[object], bounds: list[tuple[int, int, bool]]) -> None:

@@ -18,9 +18,10 @@ def as_computed(old: Event, new: Event) -> Event:
 
     The destination stands among the sources, first or last, as it does in ``new``.
     """
+    if old.op != "dma_copy" or new.op != "dma_compute":
+        return old
     operator = dict(old.attributes).get("dst_rmw_op")
-    roles = [operand.role for operand in old.operands]
-    if old.op != "dma_copy" or new.op != "dma_compute" or operator is None or roles != ["dst", "src"]:
+    if operator is None or [operand.role for operand in old.operands] != ["dst", "src"]:
         return old
     dst, src = old.operands
     summands = [dst, src] if _adds_to_first(new) else [src, dst]

@@ -65,9 +65,9 @@ class Correspondence:
         """
         if o.space != n.space:
             return "is in another memory"
-        other = next((f for f in other_fields(type(o), _OPERAND) if getattr(o, f) != getattr(n, f)), None)
-        if other is not None:
-            return f"has another '{other}'"
+        for other in other_fields(type(o), _OPERAND):
+            if getattr(o, other) != getattr(n, other):
+                return f"has another '{other}'"
         if o.space == "hbm":
             return self._hbm_mismatch(o, n)
         if o.pinned != n.pinned:
@@ -109,31 +109,32 @@ class Correspondence:
 
     def _link_problem(self, o: Operand, n: Operand, event: Event, before: Event | None) -> str | None:
         delta = n.byte - o.byte
-        if any(link.new == n.tile and link.delta == delta for link in self._by_old.get(o.tile, ())):
-            return None
+        for link in self._by_old.get(o.tile, ()):
+            if link.new == n.tile and link.delta == delta:
+                return None
         if n.tile in self._retired:
             return f"is '{self.new_tiles[n.tile].label}', which another tile has replaced"
         old, new = self.old_tiles[o.tile], self.new_tiles[n.tile]
         other = next((f for f in other_fields(type(old), TILE) if getattr(old, f) != getattr(new, f)), None)
         if other is not None:
             return f"is in a tile with another '{other}'"
-        link = _whole_link(old, new, delta)
-        if link is None:
+        made = _whole_link(old, new, delta)
+        if made is None:
             if any(known.new == n.tile for known in self._by_old.get(o.tile, ())):
                 return "is at another byte of its tile"
             return f"is in a tile of another size: {_extent(old)} before, {_extent(new)} after"
-        taken = self._taken(link, (o, n), before, event)
+        taken = self._taken(made, (o, n), before, event)
         if taken is not None:
             first = self.old_tiles[taken.old].label
             return f"is '{new.label}', which stands for two tiles of the old kernel: '{first}' and '{old.label}'"
-        overlapping = [k for k in self._by_old.get(o.tile, ()) if k.low < link.high and link.low < k.high]
+        overlapping = [k for k in self._by_old.get(o.tile, ()) if k.low < made.high and made.low < k.high]
         if overlapping:
             former = self.new_tiles[overlapping[0].new].label
             if not self._may_move(old, new, n, event):
                 return f"is in '{new.label}', but '{former}' stood for '{old.label}' so far"
             self._unlink(o.tile)
-        self._by_old.setdefault(o.tile, []).append(link)
-        self._by_new.setdefault(n.tile, []).append(link)
+        self._by_old.setdefault(o.tile, []).append(made)
+        self._by_new.setdefault(n.tile, []).append(made)
         return None
 
     def _may_move(self, old: TileRow, new: TileRow, n: Operand, event: Event) -> bool:

@@ -44,8 +44,10 @@ class Divisions:
         ``exactly``: only a division by a power of two, which is the same number.
         """
         step = _STEPS.get(new.op)
+        if step is None or old.op != new.op:
+            return None
         a, b = dict(old.attributes), dict(new.attributes)
-        if step is None or old.op != new.op or (a.get(step), b.get(step)) != ("divide", "multiply"):
+        if (a.get(step), b.get(step)) != ("divide", "multiply"):
             return None
         b[step] = "divide"
         divisor = a.get("operand0")
@@ -73,7 +75,7 @@ class Divisions:
 
     def forget(self, event: Event) -> None:
         """A write to a reciprocal, or to what it is the inverse of, ends its standing for a division."""
-        for operand in event.operands:
+        for operand in event.operands if self._inverses else ():
             if operand.role in WRITTEN_ROLES and operand.space != "hbm":
                 written = self._tiles[operand.tile]
                 self._inverses = {

@@ -296,11 +296,10 @@ class Walk:
         if roles[0] != roles[1]:
             lists = ", ".join(roles[0]), ", ".join(roles[1])
             return _events_differ(f"{where}, {old.op}, has other operands", old, new, *lists)
-        a, b = (_compared(event, version) for event, version in zip((old, new), self.versions, strict=True))
-        for key in [*a, *(key for key in b if key not in a)]:
-            if key not in a or key not in b or not _same_value(a[key], b[key]):
-                values = f"{key} = {a.get(key, 'absent')!r}", f"{key} = {b.get(key, 'absent')!r}"
-                return _events_differ(f"{where}, {old.op}, has another '{key}'", old, new, *values)
+        told = self._other_attribute(old, new)
+        if told is not None:
+            key, before, after = told
+            return _events_differ(f"{where}, {old.op}, has another '{key}'", old, new, before, after)
         for name in other_fields(type(old), _OWN):
             if getattr(old, name) != getattr(new, name):
                 values = f"{name} = {getattr(old, name)!r}", f"{name} = {getattr(new, name)!r}"
@@ -311,6 +310,16 @@ class Walk:
                 places = self.place(o, self.old), self.place(n, self.new)
                 found = _events_differ(f"{where}, {old.op}: '{o.role}' {problem}", old, new, *places)
                 return replace(found, maps=(map_excerpt(self.old, o.tile), map_excerpt(self.new, n.tile)))
+        return None
+
+    def _other_attribute(self, old: Event, new: Event) -> tuple[str, str, str] | None:
+        """The first attribute that two instructions have not in common, and what each has; ``None`` without one."""
+        if old.attributes == new.attributes and not old.exempt and not new.exempt:
+            return None
+        a, b = (_compared(event, version) for event, version in zip((old, new), self.versions, strict=True))
+        for key in [*a, *(key for key in b if key not in a)]:
+            if key not in a or key not in b or not _same_value(a[key], b[key]):
+                return key, f"{key} = {a.get(key, 'absent')!r}", f"{key} = {b.get(key, 'absent')!r}"
         return None
 
     def _note_pairs(self, old: Event, new: Event) -> None:
@@ -356,6 +365,8 @@ class Walk:
     def _forget_copies(self, event: Event) -> None:
         """A write to a copy, or to what it was copied from, ends its standing for the original."""
         self.divisions.forget(event)
+        if not self.copies and not self.chosen:
+            return
         written = {operand.tile for operand in event.operands if operand.role in WRITTEN_ROLES}
         kept = {t: (d, s) for t, (d, s) in self.copies.items() if t not in written and s.tile not in written}
         self.copies = kept

@@ -43,7 +43,7 @@ def dependent_iterations(program: Program) -> list[Hazard]:
     for loop in program.loops:
         steps = list(_steps(program, loop, sequences))
         for uid, own in _shared_tiles(steps):
-            if uid not in program.untracked:
+            if uid not in program.untracked and not _are_apart(uid, own) and not _only_add(uid, own):
                 after = touching[uid][bisect_right(touching[uid], steps[-1].index) :]
                 found += _Dependence(loop, tiles[uid], own, [program.events[index] for index in after]).first()
     return found
@@ -70,6 +70,45 @@ def _shared_tiles(steps: list[_Step]) -> Iterator[tuple[int, list[_Step]]]:
     for uid, touching in own.items():
         if uid in changed and touching[0].iteration != touching[-1].iteration:
             yield uid, touching
+
+
+def _are_apart(uid: int, steps: list[_Step]) -> bool:
+    """Does each iteration touch granules of a tile that no other one touches? (Most tiles of most kernels are so.)"""
+    grid = grid_of(o for step in steps for o in step.event.operands if o.tile == uid)
+    iterations = grid.marks()
+    for step in steps:
+        for operand in step.event.operands:
+            if operand.tile != uid:
+                continue
+            if not grid.holds(operand):
+                return False
+            view, own = grid.view(iterations, operand), step.iteration + 1
+            if ((view != own) & (view != NEVER)).any():
+                return False
+            view[...] = own
+    return True
+
+
+def _only_add(uid: int, steps: list[_Step]) -> bool:
+    """Are all of ``steps`` one reduction to a tile that they read for nothing else? The first may begin a group."""
+    operators = {reduction(step.event) for step in steps}
+    return (
+        len(operators) == 1
+        and None not in operators
+        and not any(_opens(step.event) for step in steps[1:])
+        and all(o.tile != uid for step in steps for o in _read_besides(step.event))
+    )
+
+
+def _opens(event: Event) -> bool:
+    """Is it a matmul that begins a group?"""
+    return event.op in MATMULS and not is_adding(event)
+
+
+def _read_besides(event: Event) -> list[Operand]:
+    """What an instruction reads, but for what it only adds to."""
+    added = {place(o) for o in written(event)} if reduction(event) else set()
+    return [o for o in read(event) if place(o) not in added] if added else read(event)
 
 
 class _Dependence:
@@ -99,9 +138,8 @@ class _Dependence:
 
     def _read(self, number: int, step: _Step) -> Hazard | None:
         """Mark what ``step`` reads, but for what it only adds to."""
-        added = {place(o) for o in written(step.event)} if reduction(step.event) else set()
-        for operand in read(step.event):
-            if operand.tile != self.tile.uid or not self._decided(operand) or place(operand) in added:
+        for operand in _read_besides(step.event):
+            if operand.tile != self.tile.uid or not self._decided(operand):
                 continue
             written_by, reduced = self.grid.view(self.written, operand), self.grid.view(self.reduced, operand)
             other = self._other(step, written_by)
@@ -120,7 +158,7 @@ class _Dependence:
             if operand.tile != self.tile.uid or not self._decided(operand):
                 continue
             view, reduced = self.grid.view(self.written, operand), self.grid.view(self.reduced, operand)
-            opens = step.event.op in MATMULS and not is_adding(step.event)
+            opens = _opens(step.event)
             group = self.operators.setdefault(operator, len(self.operators) + 1) if operator else 0
             joins = (reduced == group) if operator and not opens else np.zeros_like(view, bool)
             overwrites = operator is None or opens

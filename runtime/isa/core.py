@@ -35,6 +35,8 @@ def commit(
     """
     check(machine, result, dst)
     target = dst.array
+    if dst.alloc.lent is not None:
+        target = dst.alloc.lent.writable(target)
     values = result.values
     if values.shape != target.shape:
         values = fit(values, target.shape)
