@@ -19,7 +19,7 @@ from . import matmul as matrix
 from .base import Tensor
 from .broadcast import in_one_step, spread_rows
 from .division import floor_divided, is_whole, rest_of
-from .pending import Call, call_of, copied_to_sbuf
+from .pending import Call, call_of, copied_to_sbuf, implied
 from .promotion import promoted
 from .tensor import Tile
 from .tokens import Engine, dtype_of
@@ -55,7 +55,8 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bo
     count = prod(x.shape[a] for a in reductions.free_axes(x, axis, "mean"))
     total = reductions.tensor_reduce(np.add, x, axis, dtype=FLOAT32, keepdims=keepdims)
     kind = dtype if dtype is not None else (FLOAT32 if is_integer(x.dtype) else x.dtype)
-    return vector.tensor_scalar(total, np.multiply, 1.0 / count, dtype=kind)
+    result = vector.tensor_scalar(total, np.multiply, 1.0 / count, dtype=kind)
+    return result if dtype is not None else implied(result)
 
 
 def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
@@ -82,10 +83,11 @@ def floor(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     if in_one_step(mask, x) or not isinstance(x, Tile) or not is_integer(wanted) or wanted == np.uint32:
         return arithmetic.unary(call_of("floor", mask), x, dtype)
     if is_integer(x.dtype):
-        return movement.tensor_copy(x, dtype=wanted)
+        return movement.tensor_copy(x, dtype=dtype)
     whole = movement.tensor_copy(x, dtype=np.int32)
     up = vector.tensor_tensor(whole, x, np.greater, dtype=FLOAT32)
-    return vector.tensor_tensor(whole, up, np.subtract, dtype=wanted)
+    result = vector.tensor_tensor(whole, up, np.subtract, dtype=wanted)
+    return result if dtype is not None else implied(result)
 
 
 def mod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
@@ -94,7 +96,8 @@ def mod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     wanted = kind if dtype is None else dtype_of(dtype)
     if not is_whole(x, y) or in_one_step(mask, x) or not is_integer(kind):
         return arithmetic.elementwise(call_of("mod", mask), x, y, dtype)
-    return rest_of(floor_divided(x, y, kind), x, y, wanted)
+    result = rest_of(floor_divided(x, y, kind), x, y, wanted)
+    return result if dtype is not None else implied(result)
 
 
 def _filled(value: Any, shape: tuple[int, ...], dtype: Any) -> Tile:
