@@ -59,7 +59,7 @@ _CONTAINERS = (dict, list, tuple, set)
 
 
 def state(subject: Scope | Module) -> dict[tuple[str, str], object]:
-    """All that is planned for a function and its module, or known of them, by a prefix and a name."""
+    """All that is planned for a function and its module, or known of them, by a class and a name."""
     module = subject.module if isinstance(subject, Scope) else subject
     planned = [module.plan, module.plan.edits, module.summaries, module.names, module.environment]
     parts = [*planned, subject] if isinstance(subject, Scope) else planned
@@ -98,7 +98,7 @@ class Watch:
                 after = state(subject)
                 changed = after != before and {p for p, value in after.items() if before.get(p, value) != value}
                 if changed:
-                    self.changed.setdefault(name, set()).update(map("".join, changed))
+                    self.changed.setdefault(name, set()).update(map(".".join, changed))
 
         return watched
 

@@ -19,7 +19,7 @@ from ..expr.moves import Planned
 from ..expr.operands import Operand
 from ..expr.tables import is_parameter, parameters, required_parameters
 from ..expr.values import Declaration, Tile
-from ..plan.conversions import assert_one_conversion, converts_in_psum, may_convert_in_psum
+from ..plan.conversions import assert_one_conversion, converts_in_psum, may_convert_in_psum, may_convert_in_sbuf
 from ..plan.in_place import overwritten
 from ..plan.placement import check_skipped_rows, check_starts
 from ..render.clipping import check_cut
@@ -328,6 +328,9 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
             rounded_twice = False
         if rounded_twice and scope.direct:
             assert_one_conversion(scope, node, instruction, target, "a result in a tile with an address")
+            rounded_twice = False
+        if may_convert_in_sbuf(scope, instruction, target):
+            assert_one_conversion(scope, node, instruction, target, "a transpose in SBUF")
             rounded_twice = False
         if rounded_twice or converts_in_psum(scope, instruction, target):
             # Beta 1 rounds to the call's dtype first; outside direct allocation that happens in a tile of its own

@@ -18,9 +18,11 @@ from ..expr.values import (
 )
 from ..render.expressions import render
 from ..render.truths import check_augmented
+from ..render.vector_subscripts import is_tensor_subscript
 from ..rules.psum_accumulation import check_group
 from ..syntax import codes
 from ..syntax.codes import UNSUPPORTED
+from ..syntax.node_index import indexed, of_kinds
 from ..syntax.nodes import returns_masked
 from .access import operand
 from .calls import module_function
@@ -64,7 +66,8 @@ def store(scope: Scope, statement: ast.stmt, target: ast.Subscript, value: ast.e
 
 def _to_no_tensor(scope: Scope, target: ast.Subscript, value: ast.expr) -> None:
     """A number or an object into what is no tensor, as far as it is known."""
-    if is_computation(scope, value) or operand(scope, value) is not None:
+    is_tile = is_computation(scope, value) or operand(scope, value) is not None
+    if is_tile or is_tensor_subscript(scope, target):
         raise Refuse(target, DESTINATION, "the destination is not known to be a tensor", "declare it in this function")
     if isinstance(target.value, ast.Name) and type(scope.env.get(target.value.id)) is Value:
         raise Refuse(target, DESTINATION, f"'{target.value.id}' is not known to be a tensor", "declare it here")
@@ -90,7 +93,7 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
     target = statement.target
     destination = operand(scope, target) if isinstance(target, ast.Name | ast.Subscript) else None
     if destination is None:
-        if is_computation(scope, statement.value):
+        if _may_be_element(scope, target) or is_computation(scope, statement.value):
             raise Refuse(statement, DESTINATION, "the destination is not known to be a tensor", "declare it here")
         check_augmented(scope, statement)
         operator = scope.source.text[scope.source.span(target)[1] : scope.source.span(statement.value)[0]].strip(
@@ -114,6 +117,21 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
         return
     combined = ast.copy_location(ast.BinOp(_load(target), statement.op, statement.value), statement)
     write(scope, combined, destination)
+
+
+def _may_be_element(scope: Scope, target: ast.expr) -> bool:
+    """May what is no tensor by itself be one that a list or a dictionary holds?"""
+    if isinstance(target, ast.Name):
+        return any(_may_be_element(scope, v) for v in _bound(scope.function, target.id) if isinstance(v, ast.Subscript))
+    is_item = isinstance(target, ast.Subscript)
+    return is_item and (is_tensor_subscript(scope, target) or may_be_no_number(scope, target))
+
+
+@indexed
+def _bound(function: ast.FunctionDef, name: str) -> tuple[ast.expr, ...]:
+    """What a function assigns to a name."""
+    assigned = of_kinds(function, ast.Assign)
+    return tuple(s.value for s in assigned if any(isinstance(t, ast.Name) and t.id == name for t in s.targets))
 
 
 def _load(target: ast.expr) -> ast.expr:

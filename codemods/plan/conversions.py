@@ -20,7 +20,8 @@ DESTINATION = codes.ISA_DESTINATION
 def converts_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:
     """Would a transpose write another type than it reads? Beta 2's does not."""
     types = {type_name(scope, instruction.dtype), type_name(scope, target.dtype)}
-    return instruction.function == "nc_transpose" and target.perhaps_psum and len(types) == 2 and None not in types
+    direct = target.perhaps_psum or instruction.space == "sbuf"  # from PSUM into SBUF a copy converts
+    return instruction.function == "nc_transpose" and direct and len(types) == 2 and None not in types
 
 
 def may_convert_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:
@@ -29,11 +30,21 @@ def may_convert_in_psum(scope: Scope, instruction: Instruction, target: Operand)
     return instruction.function == "nc_transpose" and target.perhaps_psum and may_convert and not scope.direct
 
 
+def may_convert_in_sbuf(scope: Scope, instruction: Instruction, target: Operand) -> bool:
+    """Does only a trace tell whether a DMA, or the Vector Engine, would transpose into another type?"""
+    by_vector = instruction.function == "nc_transpose" and instruction.space == "sbuf" and not target.perhaps_psum
+    types = {type_name(scope, instruction.dtype), type_name(scope, target.dtype)}
+    unknown = None in types and not scope.same_dtype(instruction.dtype, target.dtype)
+    return unknown and (by_vector or instruction.function == "dma_transpose")
+
+
 def assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, what: str) -> None:
     """``what`` has no tile in between: the kernel asserts that such a tile would have the destination's type."""
     types = [instruction.dtype, target.dtype]
     names = {type_name(scope, dtype) for dtype in types}
-    computes = instruction.function != "dma_copy"  # in float32: rounding to it changes nothing
+    computes = not instruction.function.endswith(
+        ("dma_copy", "transpose")
+    )  # in float32: rounding to it changes nothing
     if computes and type_name(scope, instruction.dtype) == "float32":
         return
     if None in types or (None not in names and len(names) > 1):

@@ -177,6 +177,7 @@ def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
         return left if one == "float32" else right
     if one and other:
         return f"{scope.nl}.{promote(one, other)}"
+    _assert_numbers(scope, left, right)
     for integer, dtype in ((one, right), (other, left)):
         if integer in _INTEGERS and (kept := _beside_integer(scope, dtype, integer)):
             return kept
@@ -200,6 +201,13 @@ def _as_float(scope: Scope, text: str) -> str:
         return text
     scope.assert_that(f"isinstance({name}, float)", "a float")
     return WEAK_FLOAT
+
+
+def _assert_numbers(scope: Scope, *types: str) -> None:
+    """What no call tells of may be a tensor, of another type than a number's: the function asserts what it is for."""
+    for name in sorted(scope.untold):
+        if _traced(scope, name) in types:
+            scope.assert_that(f"isinstance({name}, float) or isinstance({name}, int)", "a number")
 
 
 def _float_field(scope: Scope, text: str) -> str:

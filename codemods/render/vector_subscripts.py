@@ -27,6 +27,19 @@ def vector_subscripts(scope: Scope, name: str) -> Iterator[ast.Subscript]:
         yield from [node] if any(_is_vector(scope, element, ()) for element in elements) else []
 
 
+def is_tensor_subscript(scope: Scope, node: ast.Subscript) -> bool:
+    """Does a subscript take a part as Python's lists and dictionaries have none: slices, vectors, an ellipsis?"""
+    elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return any(_is_part(scope, element) for element in elements)
+
+
+def _is_part(scope: Scope, element: ast.expr) -> bool:
+    if isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds":
+        return True
+    whole = isinstance(element, ast.Constant) and element.value is Ellipsis
+    return whole or isinstance(element, ast.Slice) or _is_vector(scope, element, ())
+
+
 @indexed
 def _subscripts_of(function: ast.FunctionDef, name: str) -> tuple[ast.Subscript, ...]:
     """The subscripts ``name[..]`` of a function but for those of nested functions that have such a parameter."""

@@ -189,15 +189,18 @@ def dma_transpose(call: Call) -> Instruction:
     two = src.dims is not None and len(src.dims) == 2 and axes.strip("[]()") == "1, 0"
     if not two or src.dims is None or call.scope.clamps:
         raise call.refuse(CODE, "a dma_transpose that is not of two dimensions", "write it with four dimensions")
-    dtype = call.dtype()
+    if call.has("dtype") and not call.scope.same_dtype(call.dtype(), src.dtype):
+        raise call.refuse(
+            CODE, "a dma_transpose into another type", "transpose into a tile of its type, then copy that"
+        )
     rows, columns = src.dims
     given: list[tuple[str, Operand | str]] = [("src", in_four(call.scope, call.node, src)), ("axes", "(3, 1, 2, 0)")]
     return Instruction(
         "dma_transpose",
         given,
         (columns, rows),
-        dtype or src.dtype,
-        explicit=dtype is not None,
+        src.dtype,
+        explicit=True,  # into a tile of another type it is converted behind the transpose
         cut=False,
         shaped=in_four,
     )

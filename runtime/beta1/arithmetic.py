@@ -20,7 +20,7 @@ from .broadcast import spread_rows
 from .division import quotient, remainder
 from .indexing import Index, broadcast
 from .operands import alike, is_vector, mismatch
-from .pending import Call, call_of, copied_to_sbuf, number
+from .pending import Call, call_of, copied_to_sbuf, implied, number
 from .promotion import BOOLEAN, promoted
 from .runtime_index import RuntimeIndex, runtime_values
 from .tensor import Tile
@@ -35,7 +35,7 @@ def operator_result(op: str, x: Any, y: Any) -> Any:
     kind = promoted(op, x, y)
     whole = quotient(x, y, kind) if op == "divide" else remainder(x, y, kind, kind) if op == "mod" else None
     if whole is not None:
-        return whole
+        return implied(whole)
     call = call_of(op)
     result, shape = binary(call, op, x, y, broadcast_partitions=False)
     if op == "divide":
@@ -65,7 +65,7 @@ def divide(x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> 
     wanted = kind if dtype is None else dtype_of(dtype)
     whole = quotient(x, y, wanted) if mask is None and is_integer(kind) else None
     if whole is not None:
-        return whole
+        return whole if dtype is not None else implied(whole)
     call = call_of("divide", mask)
     result, shape = binary(call, "divide", x, y, broadcast_partitions=True)
     _round_quotient(result, kind)
@@ -151,11 +151,11 @@ def _check_bias(call: Call, op: str) -> None:
         )
 
 
-def negated(x: Tensor) -> Tile:
+def negated(x: Tensor, *, dtype: Any = None, mask: Any = None) -> Tile:
     """``-x``, computed as ``x * -1``."""
-    call = call_of("negative")
+    call = call_of("negative", mask)
     result, shape = binary(call, "multiply", x, -1.0, broadcast_partitions=False)
-    return call.give(result, shape, x.dtype)
+    return call.give(result, shape, x.dtype if dtype is None else dtype_of(dtype), explicit=dtype is not None)
 
 
 def inverted(x: Tensor) -> Tile:

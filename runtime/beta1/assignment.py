@@ -20,8 +20,12 @@ from ..numerics import to_float32
 from .arithmetic import binary
 from .base import Tensor
 from .pending import Call, Pending, call_of, keep_waiting, number, store
+from .regions import EVERYWHERE
 from .tensor import Tile
-from .tokens import PSUM
+from .tokens import PSUM, SBUF
+
+_REPEATING = frozenset(("dma_copy", "tensor_copy", "memset", "iota"))
+"""Instructions that repeat an element themselves, or that fill a place of any size."""
 
 
 class Reduction(Pending):
@@ -47,7 +51,10 @@ def assign(dst: Tensor, value: Any) -> None:
     if type(value) is Pending and value.waiting:
         rounded_first = value.explicit and value.dtype != tile.dtype
         by_tensor_engine = value.buffer is PSUM and tile.alloc.space == "sbuf"  # it writes PSUM only
-        if (rounded_first or by_tensor_engine) and not tile.alloc.pinned:
+        repeated = value.shape != tile.shape and _is_repeated(value, tile)
+        if repeated and not rounded_first and value.buffer is SBUF:
+            value.dtype = tile.dtype  # it is rounded once, in the tile from which a copy repeats it
+        if (rounded_first or by_tensor_engine or repeated) and not tile.alloc.pinned:
             where = value.where
             _copy(tile, value.settle(), where)
             return
@@ -67,6 +74,15 @@ def assign(dst: Tensor, value: Any) -> None:
         _check_fits(tile, ())
         scalar = number(value, "value", "assignment")
         call.write(isa.memset(tile.shape, scalar, tile.dtype), tile)
+
+
+def _is_repeated(value: Pending, tile: Tile) -> bool:
+    """Has a result one element where its destination has several, and does its instruction not repeat it?"""
+    own, place = value.shape, tile.shape
+    if len(own) != len(place) or value.where is not EVERYWHERE or value.result is None:
+        return False
+    wider = any(n == 1 and m > 1 for n, m in zip(own[1:], place[1:], strict=True))
+    return wider and own[0] == place[0] and value.result.op not in _REPEATING
 
 
 def _arrived(value: Pending) -> None:

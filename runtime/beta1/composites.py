@@ -19,7 +19,7 @@ from . import matmul as matrix
 from .base import Tensor
 from .broadcast import in_one_step, spread_rows
 from .division import remainder
-from .pending import Call, call_of, copied_to_sbuf
+from .pending import Call, call_of, copied_to_sbuf, implied
 from .promotion import promoted
 from .tensor import Tile
 from .tokens import Engine, dtype_of
@@ -55,7 +55,8 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bo
     count = prod(x.shape[a] for a in reductions.free_axes(x, axis, "mean"))
     total = reductions.tensor_reduce(np.add, x, axis, dtype=FLOAT32, keepdims=keepdims)
     kind = dtype if dtype is not None else (FLOAT32 if is_integer(x.dtype) else x.dtype)
-    return vector.tensor_scalar(total, np.multiply, 1.0 / count, dtype=kind)
+    result = vector.tensor_scalar(total, np.multiply, 1.0 / count, dtype=kind)
+    return result if dtype is not None else implied(result)
 
 
 def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
@@ -67,7 +68,8 @@ def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, 
     powers = arithmetic.unary(call_of("exp"), distances, FLOAT32)
     total = reductions.tensor_reduce(np.add, powers, axis, dtype=FLOAT32)
     scale = arithmetic.reciprocal(call_of("reciprocal"), total, FLOAT32)
-    return vector.tensor_scalar(powers, np.multiply, scale, dtype=x.dtype if dtype is None else dtype)
+    result = vector.tensor_scalar(powers, np.multiply, scale, dtype=x.dtype if dtype is None else dtype)
+    return result if dtype is not None else implied(result)
 
 
 def rms_norm(
@@ -90,7 +92,8 @@ def rms_norm(
     mean_square = vector.tensor_scalar(total, np.multiply, 1.0 / n, op1=np.add, operand1=float(epsilon), dtype=FLOAT32)
     scale = arithmetic.unary(call_of("rsqrt"), mean_square, FLOAT32)
     normed = vector.tensor_scalar(x, np.multiply, scale, dtype=FLOAT32)
-    return arithmetic.elementwise(call_of("multiply"), normed, w, x.dtype if dtype is None else dtype)
+    result = arithmetic.elementwise(call_of("multiply"), normed, w, x.dtype if dtype is None else dtype)
+    return result if dtype is not None else implied(result)
 
 
 def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
@@ -104,7 +107,8 @@ def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: boo
     squares = arithmetic.unary(call_of("square"), distances, FLOAT32)
     summed = reductions.tensor_reduce(np.add, squares, axis, dtype=FLOAT32)
     kind = dtype if dtype is not None else (FLOAT32 if is_integer(x.dtype) else x.dtype)
-    return vector.tensor_scalar(summed, np.multiply, inverse, dtype=kind)
+    result = vector.tensor_scalar(summed, np.multiply, inverse, dtype=kind)
+    return result if dtype is not None else implied(result)
 
 
 def _is_one_step(name: str, x: Any, axis: Any, mask: Any) -> bool:
@@ -138,10 +142,11 @@ def floor(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     if in_one_step(mask, x) or not isinstance(x, Tile) or not is_integer(wanted) or wanted == np.uint32:
         return arithmetic.unary(call_of("floor", mask), x, dtype)
     if is_integer(x.dtype):
-        return movement.tensor_copy(x, dtype=wanted)
+        return movement.tensor_copy(x, dtype=dtype)
     whole = movement.tensor_copy(x, dtype=np.int32)
     up = vector.tensor_tensor(whole, x, np.greater, dtype=FLOAT32)
-    return vector.tensor_tensor(whole, up, np.subtract, dtype=wanted)
+    result = vector.tensor_tensor(whole, up, np.subtract, dtype=wanted)
+    return result if dtype is not None else implied(result)
 
 
 def mod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
@@ -149,7 +154,9 @@ def mod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     kind = promoted("mod", x, y)
     wanted = kind if dtype is None else dtype_of(dtype)
     rest = remainder(x, y, kind, wanted) if mask is None else None
-    return arithmetic.elementwise(call_of("mod", mask), x, y, dtype) if rest is None else rest
+    if rest is None:
+        return arithmetic.elementwise(call_of("mod", mask), x, y, dtype)
+    return rest if dtype is not None else implied(rest)
 
 
 def _filled(value: Any, shape: tuple[int, ...], dtype: Any) -> Tile:

@@ -49,7 +49,7 @@ def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any 
     wanted = tuple(int(n) for n in shape)
     kind = dtype_of(dtype)
     result = None if call.region.skip else isa.memset(_cut(wanted, call), value, kind)
-    return call.give(result, wanted, kind)
+    return call.give(result, wanted, kind, explicit=True)
 
 
 def _cut(shape: Shape, call: Call) -> Shape:

@@ -71,7 +71,7 @@ def _named(function: Any, name: str, doc: str) -> Any:
 
 def negative(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``-x``, element by element."""
-    return arithmetic.elementwise(call_of("multiply", mask), x, -1.0, x.dtype if dtype is None else dtype)
+    return arithmetic.negated(x, dtype=dtype, mask=mask)
 
 
 def reciprocal(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:

@@ -98,8 +98,19 @@ def store(dst: Any, value: Any, *, mask: Any = None, mode: Any = OobMode.error, 
         if not call.region.skip:
             call.write(isa.copy("dma_copy", call.view(source)), target)
     elif not call.region.skip:
+        _store_number(call, target, number(value, "value", "store"))
+
+
+def _store_number(call: Call, target: Tile, value: Any) -> None:
+    """A number stored to HBM: a DMA can only copy, so a tile is filled with it first, where there may be one."""
+    if call.state.allocated or target.ndim < 2 or target.shape[0] > PARTITIONS:
         left = call.view(target).array.shape  # of what a mask leaves
-        call.write(isa.memset(left, number(value, "value", "store"), target.dtype), target)
+        call.write(isa.memset(left, value, target.dtype), target)
+        return
+    fill = call_of("memset")
+    source = fill.give(isa.memset(target.shape, value, target.dtype), target.shape, target.dtype).settled()
+    call.reserve()
+    call.write(isa.copy("dma_copy", call.view(source)), target)
 
 
 def check_stored(dst: Shape, src: Shape) -> None:
@@ -213,7 +224,8 @@ def _transposed(call: Call, tile: Tile, axes: tuple[int, ...], dtype: Any) -> Ti
         result.values = result.values.transpose(axes)
     where = permuted(call.region, tile.ndim, axes)
     default = tile.dtype if dtype is None else dtype_of(dtype)
-    return call.give(result, shape, default, explicit=dtype is not None, where=where)
+    keeps = call.op == "dma_transpose"  # the type: what is of another one is converted behind it
+    return call.give(result, shape, default, explicit=keeps or dtype is not None, where=where)
 
 
 def permuted(region: Region, ndim: int, axes: tuple[int, ...]) -> Region:
@@ -266,7 +278,8 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     where = permuted(region, 2, (1, 0)) if flat is not None else _partition_only(region)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     buffer = SBUF if by_vector else PSUM
-    return call.give(result, (columns, rows), default, explicit=dtype is not None, buffer=buffer, where=where)
+    # it keeps the type: what is of another one is converted behind it
+    return call.give(result, (columns, rows), default, explicit=True, buffer=buffer, where=where)
 
 
 def _partition_only(region: Region) -> Region:

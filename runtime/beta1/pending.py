@@ -23,6 +23,7 @@ from ..numerics import DTYPES, convert, is_integer
 from ..options import Options, options
 from ..session import RUNNING
 from ..sites import PLACES, Place, place_of
+from ..spec.operators import BITWISE
 from .base import Shape, Tensor
 from .indirect import scatter
 from .regions import EVERYWHERE, Region, both, region
@@ -106,6 +107,13 @@ class Pending(Tile):
         return self
 
 
+def implied(result: Tile) -> Tile:
+    """``result``, whose type the kernel did not ask for: what it is assigned to is written in its own type at once."""
+    if isinstance(result, Pending):
+        result.explicit = False
+    return result
+
+
 def _made(
     current: State,
     op: str,
@@ -129,6 +137,7 @@ def _made(
     if result is not None and where is EVERYWHERE:
         check_reads(machine, result)
         values = result.values
+        _check_bits(result, stored)
         if values.shape != shape or values.dtype is not stored or result.truncates:
             values = rounded(result, shape, stored)
         values = owned(values)
@@ -336,6 +345,7 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     instructions write to PSUM counts as a group of its own, so that a later ``+=`` adds to it.
     """
     machine, alloc = current.machine, dst.alloc
+    _check_bits(result, dst.dtype)
     scope, now = alloc.scope, current.scope
     if scope is not now and scope and now[: len(scope)] != scope:
         raise _out_of_scope(alloc)
@@ -371,6 +381,15 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
             _scattered(current, result, dst, where)
             return
         commit(machine, part, target, where=left)
+
+
+def _check_bits(result: Result, dtype: np.dtype[Any]) -> None:
+    """A bitvec operator leaves bits: "the input/output data types must be integer types" (``nisa.tensor_tensor``)."""
+    if dtype.kind in "iub" or result.values.dtype.kind not in "iu":
+        return
+    for role, operator in result.attributes:
+        if role in ("op", "op0", "op1") and operator in BITWISE:
+            raise KernelError("", f"'{operator}' works on the bits of integers, its destination is {dtype.name}")
 
 
 def _scattered(current: State, result: Result, dst: Tile, where: Region) -> None:

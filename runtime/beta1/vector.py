@@ -343,7 +343,7 @@ def iota(expr: Any, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
     cuts = [call.region.interval(d, len(shape), n) for d, n in enumerate(shape)]
     box = tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
     result = None if call.region.skip else isa.iota(values[box], described)
-    return call.give(result, shape, dtype_of(dtype))
+    return call.give(result, shape, dtype_of(dtype), explicit=True)
 
 
 def affine_attributes(index: Index) -> tuple[tuple[str, Any], ...]:
