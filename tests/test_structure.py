@@ -165,6 +165,14 @@ def test_no_circle_of_a_front_end_grows(folder: str) -> None:
     assert largest_circle(folder) <= FRONT_ENDS[folder]
 
 
+@pytest.mark.parametrize("folder", CEILINGS)
+def test_every_folder_with_modules_is_in_the_wheel(folder: str) -> None:
+    """An installation from the sources has them all, whatever ``packages`` says."""
+    listed = (ROOT / "pyproject.toml").read_text()
+    packages = {package_of(path) for path in FILES if path.is_relative_to(ROOT / folder)}
+    assert packages and {package for package in packages if f'"{package}"' not in listed} == set()
+
+
 def test_no_circle_leaves_its_folder() -> None:
     homes = [{place(module) for module in circle} for circle in project_circles()]
     assert [found for found in homes if len(found) > 1] == []

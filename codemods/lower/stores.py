@@ -123,8 +123,9 @@ def _may_be_element(scope: Scope, target: ast.expr) -> bool:
     """May what is no tensor by itself be one that a list or a dictionary holds?"""
     if isinstance(target, ast.Name):
         return any(_may_be_element(scope, v) for v in _bound(scope.function, target.id) if isinstance(v, ast.Subscript))
-    is_item = isinstance(target, ast.Subscript)
-    return is_item and (is_tensor_subscript(scope, target) or may_be_no_number(scope, target))
+    if not isinstance(target, ast.Subscript):
+        return False
+    return is_tensor_subscript(scope, target) or may_be_no_number(scope, target)
 
 
 @indexed

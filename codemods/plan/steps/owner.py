@@ -122,7 +122,8 @@ class Owner:
         if not isinstance(last, ast.Return) or not isinstance(statement, ast.Assign) or last.value is None:
             return None
         values, targets = _parts(last.value), _parts(statement.targets[0])
-        names = [(v.id, t.id) for v, t in zip(values, targets, strict=False) if _are_names(v, t)]
+        both = zip(values, targets, strict=False)
+        names = [(v.id, t.id) for v, t in both if isinstance(v, ast.Name) and isinstance(t, ast.Name)]
         pairs = dict(names)
         if not len(values) == len(targets) == len(pairs) == len(set(pairs.values())):
             return None
@@ -207,10 +208,6 @@ def _decides(value: object) -> bool:
 
 def _names_in_strings(function: ast.FunctionDef) -> set[str]:
     return {n.id for text in of_kinds(function, ast.JoinedStr) for n in of_kinds(text, ast.Name)}
-
-
-def _are_names(value: ast.expr, target: ast.expr) -> bool:
-    return isinstance(value, ast.Name) and isinstance(target, ast.Name)
 
 
 def _parts(value: ast.expr) -> list[ast.expr]:
