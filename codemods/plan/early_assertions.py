@@ -41,7 +41,7 @@ def move(module: Module) -> None:
 
 @dataclass(frozen=True)
 class _Asserted:
-    """The conditions that hold by now, whatever their messages say: ``n == 2`` tells ``n > 1``, ``a == b`` ``b == a``."""
+    """The conditions that hold by now, whatever their messages say: ``n == 2`` tells ``n > 1``."""
 
     tests: tuple[ast.expr, ...] = ()
 
