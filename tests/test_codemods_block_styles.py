@@ -216,3 +216,49 @@ def test_blocks_that_do_not_fit_are_written_and_said(space, blocks, dtype, rows,
     assert said == ([f"the blocks of 't' need at least {needed} bytes of each partition of {limit}"] if needed else [])
     together = rewrite(CAPACITY.format(**given, first="t[i] = nl.copy(nl.load(x[i]))", between=""))
     assert together.findings == ()
+
+
+BESIDE = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+SIZES = 512
+
+
+@nki.jit
+def k(x):
+    n, rows, columns = x.shape
+    assert x.shape == ({blocks}, 128, SIZES)
+    out = nl.ndarray((n, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    a = nl.ndarray((n, nl.par_dim(128), columns), dtype=nl.float32, buffer=nl.sbuf)
+    for i in nl.affine_range(n):
+        a[i] = nl.load(x[i])
+    {between}b = nl.ndarray((n, nl.par_dim(128), columns), dtype=nl.{dtype}, buffer=nl.sbuf)
+    for i in nl.affine_range(n):
+        b[i] = nl.exp(a[i])
+    for i in nl.affine_range(n):
+        nl.store(out[i], value=nl.add(a[i], b[i]))
+    return out
+"""
+LAST = "for i in nl.affine_range(n):\n        nl.store(out[i], value=a[i])\n    "
+
+
+@pytest.mark.parametrize(
+    ("blocks", "dtype", "said"),
+    [
+        (51, "float32", []),
+        (69, "bfloat16", []),
+        (53, "float32", ["the blocks of 'a' (108544) and 'b' (108544) are alive at once, and need at least 217088"]),
+        (80, "bfloat16", ["the blocks of 'a' (163840) and 'b' (81920) are alive at once, and need at least 245760"]),
+        (104, "float32", [f"the blocks of '{name}' need at least 212992" for name in "ab"]),
+    ],
+)
+def test_tensors_that_do_not_fit_beside_each_other_are_said(blocks, dtype, said):
+    outcome = rewrite(BESIDE.format(blocks=blocks, dtype=dtype, between=""))
+    limit = " bytes of each partition of SBUF, which has 212984"
+    assert [f.message for f in outcome.findings] == [text + limit for text in said]
+
+
+def test_tensors_of_which_one_ends_before_the_other_need_no_room_at_once():
+    text = BESIDE.format(blocks=80, dtype="float32", between=LAST)
+    assert rewrite(text.replace("nl.exp(a[i])", "nl.load(x[i])").replace("nl.add(a[i], b[i])", "b[i]")).findings == ()

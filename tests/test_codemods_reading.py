@@ -295,3 +295,25 @@ def test_sizes_of_masks_on_vectors_without_a_name_have_that_of_their_limit(migra
         + "    return out, half\n",
     )
     assert "valid_columns = min(200, N - n * 200)" in text and "valid_k = min(200, K - n * 200)" in text
+
+
+def test_a_comment_that_moves_into_a_loop_stands_at_its_margin(migrate: Migrate) -> None:
+    source = HEAD + (
+        "@nki.jit\ndef k(x):\n    out = nl.ndarray((4, 128, 512), dtype=x.dtype, buffer=nl.shared_hbm)\n\n"
+        "  # one for each\n\n  # tile\n    t = nl.ndarray((4, nl.par_dim(128), 512), dtype=x.dtype, buffer=nl.sbuf)\n\n"
+        "    # all of them\n    for i in nl.affine_range(4):\n        t[i] = nl.load(x[i])\n"
+        "        nl.store(out[i], value=t[i])\n    return out\n"
+    )
+    text = rewrite(source).source
+    assert "        # one for each\n        # tile\n        t = nl.ndarray((128, 512)" in text
+
+
+def test_a_tile_on_the_way_to_a_name_of_the_source_has_no_number(migrate: Migrate) -> None:
+    source = HEAD + (
+        "@nki.jit\ndef k(x):\n    out = nl.ndarray((128, 128), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    w_tile = nl.load(x)\n    w_transposed = nl.copy(nisa.nc_transpose(w_tile), dtype=x.dtype)\n"
+        "    x_tile = nl.multiply(nl.load(x), w_transposed)\n    nl.store(out, x_tile)\n    return out\n"
+    )
+    migration = migrate(source, {"x": TensorSpec((128, 128), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "w_tile_transposed" in migration.outcome.source and "_2" not in migration.outcome.source

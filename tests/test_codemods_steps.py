@@ -240,7 +240,7 @@ MOVED = {
     "a flag": "def step(t, twice):\n    if twice:\n        nl.store(out[t], value=nl.load(x[t]))\nstep(0, True)",
     "a return amid it": "def step(t):\n    if t > 0:\n        return 1\n    return tiles\nn = step(0)",
     "a parameter that changes": "def step(t):\n    t = t + tiles\n    return t\nn = step(0)",
-    "names that the kernel has": "p, q = 1, 2\ndef step(t):\n    p = t + tiles\n    q = p + p\n    return q\nm = step(p)",
+    "names that the kernel has": "p, q = 1, 2\ndef step():\n    p = 1 + tiles\n    q = p + p\n    return q\nm = step()",
     "its result is added": "n = 1\ndef step(t):\n    return t + tiles\nn += step(0)",
 }
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ParamSpec, TypeVar
 
 from ..expr import algebra
-from ..expr.declarations import Pinned
+from ..expr.declarations import Alive, Pinned
 from ..expr.emission import New, Refuse, assertion
 from ..expr.evaluation import Evaluator
 from ..expr.frames import Analysis, Clamp, FirstMatmul, Joint, Loop, Staircase, Written
@@ -66,6 +66,7 @@ class Scope:
     nested: list[Function] = field(default_factory=list)
     dropped: dict[ast.stmt, set[str]] = field(default_factory=dict)
     pinned: list[Pinned] = field(default_factory=list)
+    alive: tuple[Alive, ...] = ()
     traced_once: set[ast.For] = field(default_factory=set)
     captured: set[str] = field(default_factory=set)
     flags: dict[str, bool] = field(default_factory=dict)

@@ -31,7 +31,7 @@ class MovedComments:
             return node
         lines: Lines = []
         if following is None or lines_above(following):
-            lines = comment_lines(node)
+            lines = [cst.EmptyLine(comment=line.comment) for line in comment_lines(node)]
             node = node.with_changes(leading_lines=[line for line in lines_above(node) if line.comment is None])
         _, end = comments_of(node)
         if end is not None and isinstance(node, cst.SimpleStatementLine):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .emission import New
@@ -28,6 +29,21 @@ class Plan:
     label: str
     index: tuple[str, ...]
     like: str
+
+
+@dataclass(frozen=True)
+class Alive:
+    """A tensor all of whose blocks are alive from statement ``first`` of ``block`` to statement ``last``.
+
+    ``needed`` are the bytes of each partition of ``space`` that they take at least.
+    """
+
+    name: str
+    space: str
+    block: Sequence[ast.stmt]
+    first: int
+    last: int
+    needed: int
 
 
 @dataclass(frozen=True, eq=False)

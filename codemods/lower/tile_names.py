@@ -8,6 +8,7 @@ import re
 from ..analysis.instructions import Instruction
 from ..analysis.scope import Scope
 from ..expr.operands import Operand
+from ..syntax.nodes import written_names
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?=$|\[)")
 _LONGEST = 24
@@ -41,7 +42,20 @@ _HINTS = {"tensor_reduce": "reduced", "nc_matmul": "product", "matmul": "product
 
 
 def result_name(scope: Scope, instruction: Instruction, node: ast.expr | None = None) -> str:
-    """A name for the tile that an instruction makes; ``node`` is the nested computation that it is, if any."""
+    """A name for the tile that an instruction makes; ``node`` is the nested computation that it is, if any.
+
+    Where the source has that name, often for the very thing that is made of this tile, it is a longer one.
+    """
+    name = _result_name(scope, instruction, node)
+    of = _operand(instruction)
+    if of is None or name not in written_names(scope.outermost):
+        return name
+    base, done = of[1].base.partition("[")[0], name.removeprefix(of[0])
+    longer = f"{of[0]}_loaded" if done == "_tile" else f"{base}{done}"
+    return longer if _NAME.fullmatch(longer) and scope.unused(longer) == longer else name
+
+
+def _result_name(scope: Scope, instruction: Instruction, node: ast.expr | None) -> str:
     operation = instruction.function if node is None else _operation(scope, node)
     of = _operand(instruction)
     if of is not None and instruction.function == "tensor_copy" and of[1].space == "psum":

@@ -6,12 +6,15 @@ What the source does not tell of their sizes counts as 1: so much they take at l
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 from nki_migrate.runtime.spec.memory import MODEL
 
+from ..expr.declarations import Alive
 from ..expr.emission import Refuse
 from ..render.dtypes import type_name
 from ..syntax import codes
@@ -23,16 +26,38 @@ if TYPE_CHECKING:
 _HELP = "fill and use the blocks in one loop, so that each lives in one iteration, or keep fewer of them"
 
 
-def report_excess(scope: Scope, plan: Plan) -> None:
-    """Report a tensor all of whose blocks are alive at once, and need more of a partition than there is."""
-    space = MODEL.space(plan.space)
+def report_excess(scope: Scope, plan: Plan, statements: Sequence[ast.stmt]) -> None:
+    """Report tensors all of whose blocks are alive at once, and need more of a partition than there is.
+
+    ``statements`` are those that use the tensor ``plan``, in its block; others are those that were asked of before.
+    """
+    space, start = MODEL.space(plan.space), plan.statement if plan.fill is not None else statements[0]
+    first, last = (scope.block.index(s) for s in (start, (statements or [start])[-1]))
     limit, needed = space.extents[MODEL.default], bytes_needed(scope, plan)
-    if needed > limit:
-        message = (
-            f"the blocks of '{plan.name}' need at least {needed} bytes of each partition of {space.title}, "
-            f"which has {limit}"
-        )
-        scope.module.report(Refuse(plan.node, codes.BLOCK_DIMENSIONS, message, _HELP), informs=True)
+    alive = Alive(plan.name, plan.space, scope.block, first, last, needed)
+    together = max((_beside(scope, alive, gap) for gap in range(first, max(last, first + 1))), key=_bytes_of)
+    scope.alive = (*scope.alive, alive)
+    if _bytes_of(together) <= limit or (needed <= limit and any(_bytes_of([other]) > limit for other in together)):
+        return
+    *others, _ = together
+    if needed > limit or not others:
+        what = f"the blocks of '{plan.name}' need"
+    else:
+        named = ", ".join(f"'{other.name}' ({other.needed})" for other in others)
+        what = f"the blocks of {named} and '{plan.name}' ({needed}) are alive at once, and need"
+        needed = _bytes_of(together)
+    message = f"{what} at least {needed} bytes of each partition of {space.title}, which has {limit}"
+    scope.module.report(Refuse(plan.node, codes.BLOCK_DIMENSIONS, message, _HELP), informs=True)
+
+
+def _beside(scope: Scope, alive: Alive, gap: int) -> list[Alive]:
+    """The tensors of its space and block that are alive between statement ``gap`` and the next one, it among them."""
+    same = (a for a in scope.alive if a.space == alive.space and a.block is alive.block and a.name != alive.name)
+    return [*(a for a in same if a.first <= gap < a.last), alive]
+
+
+def _bytes_of(tensors: Sequence[Alive]) -> int:
+    return sum(tensor.needed for tensor in tensors)
 
 
 def bytes_needed(scope: Scope, plan: Plan) -> int:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ..analysis.maybe_tensors import TENSOR_ATTRIBUTES
 from ..expr.emission import WRITTEN_FOR, New
+from ..project.own_assertions import tells
 from ..project.program import Module
 from ..syntax.node_index import walk
 from ..syntax.nodes import SIMPLE, assignment_counts, blocks, bound_by, named_parameters
@@ -20,30 +22,59 @@ from ..syntax.nodes import SIMPLE, assignment_counts, blocks, bound_by, named_pa
 def move(module: Module) -> None:
     """Move the assertions of every function that was rewritten, and drop those that it repeats."""
     for function in module.summaries.analyzed:
-        asserted: set[str] = set()
+        asserted = _Asserted()
         told = _Told(function)
         for statement in function.body:
             fixed = [(inner, new) for inner, new in _always_asserted(module, statement) if told.is_fixed(new)]
-            in_loops = [new for inner, new in fixed if inner is not statement and new.text not in asserted]
+            in_loops = [new for inner, new in fixed if inner is not statement and new not in asserted]
             if in_loops:
                 before = module.plan.edits.before.get(statement, [])
                 module.plan.edits.before[statement] = [*chained(dict.fromkeys(in_loops)), *before]
             for inner, new in fixed:
-                if inner is not statement or new.text in asserted:
+                if inner is not statement or new in asserted:
                     _remove(module, inner, new)
-            asserted |= {new.text for _, new in fixed}
+            asserted = asserted.having(new for _, new in fixed)
             for suite in blocks(statement):
                 _drop_repeated(module, suite, told, asserted)
             told.learn(statement)
 
 
-def _drop_repeated(module: Module, suite: list[ast.stmt], told: _Told, asserted: set[str]) -> None:
+@dataclass(frozen=True)
+class _Asserted:
+    """The conditions that hold by now, whatever their messages say: ``n == 2`` tells ``n > 1``."""
+
+    tests: tuple[ast.expr, ...] = ()
+
+    def having(self, assertions: Iterable[New]) -> _Asserted:
+        return _Asserted((*self.tests, *(_parts(new)[0] for new in assertions if new not in self)))
+
+    def __contains__(self, new: object) -> bool:
+        if not isinstance(new, New) or not _is_assertion(new):
+            return False
+        test = _parts(new)[0]
+        sides = {*_equal_sides(test)}
+        text = ast.unparse(test)
+        return any(ast.unparse(t) == text or tells(t, test) for t in self.tests) or (
+            len(sides) > 1 and any(sides <= group for group in self._groups())
+        )
+
+    def _groups(self) -> list[set[str]]:
+        """The texts that are equal, by what was asserted."""
+        groups: list[set[str]] = []
+        for sides in ({*_equal_sides(test)} for test in self.tests):
+            if sides:
+                apart = [group for group in groups if group.isdisjoint(sides)]
+                groups = [*apart, sides.union(*(group for group in groups if not group.isdisjoint(sides)))]
+        return groups
+
+
+def _drop_repeated(module: Module, suite: list[ast.stmt], told: _Told, asserted: _Asserted) -> None:
     """Drop the assertions of statements under conditions that were asserted on the way to them."""
     for statement in suite:
         for new in [new for new in _written(module, statement) if told.is_fixed(new)]:
-            if new.text in asserted:
+            if new in asserted:
                 _remove(module, statement, new)
-            asserted = asserted | {new.text}
+            asserted = asserted.having([new])
         for inner in blocks(statement):
             _drop_repeated(module, inner, told, asserted)
 

@@ -20,6 +20,11 @@ class _Fact:
     allows: Callable[[int], bool]
     named: frozenset[int]
 
+    def implies(self, other: _Fact) -> bool:
+        """Does the other one allow each number that this one does? Both change at the numbers that they name only."""
+        near = {n + step for n in self.named | other.named for step in (-1, 0, 1)}
+        return self.subject == other.subject and all(other.allows(n) for n in near if self.allows(n))
+
     def excludes(self, other: _Fact) -> bool:
         """Is there no number that both allow?"""
         near = {n + step for n in self.named | other.named for step in (-1, 0, 1)}
@@ -59,6 +64,12 @@ def contradicted(function: ast.FunctionDef, condition: str) -> ast.Assert | None
             if any(one.excludes(other) for one in ours for other in theirs):
                 return statement
     return None
+
+
+def tells(known: ast.expr, test: ast.expr) -> bool:
+    """Does ``test``, which says of one number what it may be, hold wherever ``known`` does?"""
+    wanted = list(_facts(test)) if isinstance(test, ast.Compare) else []
+    return any(fact.implies(ours) for ours in wanted for fact in _facts(known))
 
 
 def least_rank(function: ast.FunctionDef, test: ast.expr, name: str) -> int:

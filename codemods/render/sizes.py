@@ -57,11 +57,33 @@ def _asserted_shape(scope: Scope, test: ast.Compare) -> None:
     if not isinstance(shape.value, ast.Name) or not all(_is_steady(scope, size) for size in sizes.elts):
         return
     tensor = scope.env.get(shape.value.id)
+    if isinstance(tensor, Hbm) and tensor.dims is not None and len(tensor.dims) == len(sizes.elts):
+        for name, size in zip(tensor.dims, sizes.elts, strict=True):
+            _asserted_number(scope, name, _number(scope, size))
     dims = tuple(scope.evaluator.render(scope, size) for size in sizes.elts)
     if isinstance(tensor, Hbm) and tensor.dims is None and not tensor.view:
         scope.env[shape.value.id] = replace(tensor, dims=dims)
     elif isinstance(tensor, Tile) and tensor.dims is None and not (tensor.view or tensor.blocks):
         scope.env[shape.value.id] = replace(tensor, dims=dims, ranks=(), perhaps_column=False)
+
+
+def _number(scope: Scope, size: ast.expr) -> int | None:
+    """The number that a size is, as far as the source tells."""
+    plain = all(
+        isinstance(n, ast.Name | ast.Constant | ast.BinOp | ast.operator | ast.expr_context) for n in walk(size)
+    )
+    steady = plain and all(scope.assigned[n.id] <= 1 for n in of_kinds(size, ast.Name))
+    return scope.constant(ast.unparse(size)) if steady else None
+
+
+def _asserted_number(scope: Scope, name: str, number: int | None) -> None:
+    """A name that is bound once is said to be a number, always."""
+    told = (
+        isinstance(scope.env.get(name), Python) and scope.assigned[name] <= 1 and not scope.branch and not scope.loops
+    )
+    if told and number is not None:
+        scope.definitions.setdefault(name, str(number))
+        scope.env[name] = Python(number > 0)
 
 
 def _is_steady(scope: Scope, size: ast.expr) -> bool:
@@ -75,7 +97,7 @@ def asserted_sizes(scope: Scope, test: ast.expr) -> None:
     """``assert n == 128`` defines ``n``, ``assert n > 0`` makes it positive, ``assert n % t == 0`` a multiple.
 
     That is known of names that are bound once, and of what is asserted always. ``assert x.shape == (n, 128)`` tells the
-    dimensions of a tensor from there on.
+    dimensions of a tensor from there on, and defines names that are bound to them. A constant is as good as a number.
     """
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return
@@ -83,7 +105,7 @@ def asserted_sizes(scope: Scope, test: ast.expr) -> None:
     if scope.branch or scope.loops:
         return
     left, operator, right = test.left, test.ops[0], test.comparators[0]
-    number = right.value if isinstance(right, ast.Constant) and type(right.value) is int else None
+    number = _number(scope, right)
     if number is None or any(scope.assigned[n.id] > 1 for n in of_kinds(left, ast.Name)):
         return
     is_zero = isinstance(operator, ast.Eq) and number == 0
@@ -92,7 +114,6 @@ def asserted_sizes(scope: Scope, test: ast.expr) -> None:
     if not isinstance(left, ast.Name) or not isinstance(scope.env.get(left.id), Python):
         return
     if isinstance(operator, ast.Eq):
-        scope.definitions.setdefault(left.id, str(number))
-        scope.env[left.id] = Python(number > 0)
+        _asserted_number(scope, left.id, number)
     if isinstance(operator, ast.Gt | ast.GtE):
         scope.env[left.id] = Python(number + isinstance(operator, ast.Gt) > 0)

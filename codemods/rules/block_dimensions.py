@@ -13,8 +13,8 @@ Why: Beta 2 has no block dimensions. What they become is decided for each tensor
 * a **list** of tensors, ``t[i][0:128, 0:512]``, several block dimensions nested lists, in all other cases: PSUM
   tiles that do not belong to an iteration (a tile cannot cross a bank), blocks that are passed on, viewed or returned.
 
-Blocks that are all alive at once, and need more of a partition than there is, get a finding: they are written, and Beta
-2 has no room for them.
+Blocks that are all alive at once, of one tensor or of several, and need more of a partition than there is, get a
+finding with the bytes of each: they are written, and Beta 2 has no room for them.
 
 ``--blocks list``, ``fold`` and ``loop`` ask for one of them wherever it is possible. Direct-allocated tensors keep
 every tile's address in each.
@@ -85,7 +85,7 @@ def style_of(scope: Scope, plan: Plan) -> Style:
     style = _style_of(scope, plan)
     statements = _statements_of(scope, plan, uses(scope, plan.name, len(plan.blocks)))
     if style.loop is None and not isinstance(plan.buffer, Allocator) and (plan.fill is not None or len(statements) > 1):
-        report_excess(scope, plan)
+        report_excess(scope, plan, statements)
     return style
 
 
