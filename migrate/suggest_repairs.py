@@ -123,7 +123,7 @@ def _same_shapes(case: Case, asked: Compared) -> Iterator[Case]:
 
 
 def _loaded(case: Case, asked: Compared, failure: Failure) -> Iterator[Case]:
-    """``assert tile.shape == (128, 64)`` of ``tile = nl.load(x[0])``: the shape of what was loaded behind its points."""
+    """``assert tile.shape == (128, 64)`` of ``tile = nl.load(x[0])``: its shape behind the points."""
     for text, other in ((asked.left, asked.after), (asked.right, asked.before)):
         match = re.fullmatch(r"(\w+)\.shape", text)
         if match is None or not isinstance(other, tuple) or not all(type(n) is int and n > 0 for n in other):

@@ -229,7 +229,8 @@ def test_tensors_of_one_shape_are_reshaped_together() -> None:
 
 def test_parts_of_other_kernels_do_not_take_the_time_of_the_kernel(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
     """Ten parts of a kernel that no launch can run stand before it."""
-    part = "@nki.jit\ndef part_{0}(tile, n):\n    assert n > 77 * tile.shape[1]\n    tile[...] = nl.multiply(tile, n)\n\n\n"
+    part = "@nki.jit\ndef part_{0}(tile, n):\n    assert n > 77 * tile.shape[1]\n"
+    part += "    tile[...] = nl.multiply(tile, n)\n\n\n"
     calls = "".join(f"    part_{n}(first, 9999)\n" for n in range(10))
     kernel = "@nki.jit\ndef k(x):\n" + OUT + "    first = nl.load(x[0:128, 0:64])\n" + calls
     text = "".join(part.format(n) for n in range(10)) + kernel + "    nl.store(out, first)\n    return out\n"
