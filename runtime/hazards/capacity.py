@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from ..compare.hazard import Hazard
 from ..compare.trace import Program, TileRow
@@ -44,26 +46,41 @@ def high_water(program: Program, space: Space, limit: int, used: dict[int, tuple
     used = spans(program) if used is None else used
     tiles = [tile for tile in program.tiles if tile.space == space.name and tile.uid in used]
     best = HighWater(space.name, 0, limit, 0, ())
-    live: list[TileRow] = []
+    live: dict[int, TileRow] = {}
+    placed: dict[int, TileRow] = {}
+    loose = 0
+    ends: list[tuple[int, int]] = []
     for tile in sorted(tiles, key=lambda t: used[t.uid][0]):
-        now = used[tile.uid][0]
-        live = [*(other for other in live if used[other.uid][1] >= now), tile]
-        need = _need(live, space)
+        now, last = used[tile.uid]
+        while ends and ends[0][0] < now:
+            ended = heappop(ends)[1]
+            loose -= _loose(live.pop(ended), space)
+            placed.pop(ended, None)
+        live[tile.uid] = tile
+        if tile.pinned:
+            placed[tile.uid] = tile
+        heappush(ends, (last, tile.uid))
+        loose += _loose(tile, space)
+        need = loose // space.rows + _covered(placed.values(), space)
         if need > best.nbytes:
-            best = HighWater(space.name, need, best.limit, now, tuple(live))
+            best = HighWater(space.name, need, best.limit, now, tuple(live.values()))
     return best
 
 
-def _need(live: list[TileRow], space: Space) -> int:
-    """Bytes of a partition that ``live`` tiles take at least."""
-    loose = sum(tile.nbytes * space.kept(tile.partitions) for tile in live if not tile.pinned) // space.rows
+def _loose(tile: TileRow, space: Space) -> int:
+    """Bytes of all partitions that a tile without an address takes at least."""
+    return 0 if tile.pinned else tile.nbytes * space.kept(tile.partitions)
+
+
+def _covered(placed: Iterable[TileRow], space: Space) -> int:
+    """Bytes of a partition that tiles with an address take."""
     covered = end = 0
-    for tile in sorted((t for t in live if t.pinned), key=lambda t: t.byte or 0):
+    for tile in sorted(placed, key=lambda t: t.byte or 0):
         start, stop = max(tile.byte or 0, end), (tile.byte or 0) + tile.nbytes
         if stop > start:
             covered += (stop - start) * space.kept(tile.partitions) // space.rows
             end = stop
-    return loose + covered
+    return covered
 
 
 def oversubscribed(program: Program, target: Target) -> list[Hazard]:
