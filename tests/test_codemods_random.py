@@ -125,7 +125,7 @@ class Kernel:
             f"nl.{name}({a}, {self.scalar()})",
             f"nl.{name}({self.scalar()}, {a})",
             f"nl.{name}({a}, {self.operand(count)})",
-            f"nl.{self.one('exp', 'square', 'tanh')}({a})",
+            f"nl.{self.one('exp', 'square', 'tanh', 'negative')}({a})",
             f"nisa.tensor_scalar({a}, np.{self.one('add', 'subtract')}, 1.5{self.one('', ', reverse0=True')})",
             f"nisa.activation(np.tanh, {a}, scale=0.5)",
             f"nl.copy({a})",
@@ -179,7 +179,14 @@ class Kernel:
         name, width = self.one(*self.tiles.items())
         count = self.one(*(c for c in (width, 32, 1) if c <= width))
         target = self.part(name, width, self.one(0, width - count), count)
-        self.emit(f"{target if '[' in target else name + '[...]'} = {self.expression(count)}")
+        value = self.expression(count) if self.chosen.random() < 0.8 else self.column()
+        self.emit(f"{target if '[' in target else name + '[...]'} = {value}")
+
+    def column(self) -> str:
+        """A result of one element in each partition, which its place repeats: computed, or reduced to."""
+        tile = self.operand(self.one(64, 32))
+        function = self.one("max", "min", "sum", "mean")
+        return self.one(f"nl.{function}({tile}, axis=1)", f"nl.multiply({self.operand(1)}, {self.scalar()})")
 
     def masked(self) -> None:
         rows = [name for name, (axis, _) in self.vectors.items() if axis == 0]
