@@ -431,7 +431,7 @@ def test_a_package_at_the_root_of_the_project_need_not_be_installed(run):
 
 def test_a_file_that_hides_nki_is_proved_and_said(run):
     files({"hidden/cases.toml": CASES, "hidden/nki.py": ORDERED})
-    code, out, error = run("verify", "--migrate", "hidden")
+    _, out, error = run("verify", "--migrate", "hidden")
     assert "1 equal" in out, out + error
     assert "hides the package 'nki'" in run("rewrite", "hidden")[2]
 
