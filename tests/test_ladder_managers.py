@@ -80,3 +80,27 @@ def test_what_may_be_no_manager_is_not_taken_for_one(form: str, monkeypatch: pyt
 def test_a_function_that_calls_itself_ends() -> None:
     calls = "helper(x, mine)"
     assert axis_of("sbm", calls, "helper(x, sbm)") == KNOWN
+
+
+MIXED = """\
+import nki
+import nki.language as nl
+from nkilib.core.utils.allocator import SbufManager
+
+
+@nki.jit
+def k(x):
+    manager = SbufManager(0, 1024{more})
+    manager.open_scope()
+    a = manager.alloc_stack((128, 2), dtype=nl.float32)
+    b = nl.ndarray((128, 2), dtype=nl.float32, buffer=nl.sbuf)
+    manager.close_scope()
+    return x
+"""
+
+
+@pytest.mark.parametrize("more", ("", ", use_auto_alloc=True", ", None, True"))
+def test_a_manager_that_is_made_here_places_its_tensors(more: str) -> None:
+    """A tensor without an address beside it is refused since 0.3, unless the compiler chooses the places of both."""
+    found = rewrite(MIXED.format(more=more), Options(source="0.2", target="0.3"), "k.py").findings
+    assert [finding.code for finding in found if finding.code == "NKV025"] == ([] if more else ["NKV025"])

@@ -17,6 +17,8 @@ _FUNCTIONS = frozenset({"create_auto_alloc_manager"})
 _METHODS = {"alloc": "sbuf", "alloc_stack": "sbuf", "alloc_heap": "sbuf", "alloc_hbm": "shared_hbm"}
 """Where a tensor is if the call does not say it."""
 _DEEPEST = 8
+_BEFORE_AUTO_ALLOC = 3
+"""The positional parameters of a manager in front of ``use_auto_alloc``."""
 
 
 def memory_given_out(program: Program, path: str, callee: ast.expr) -> str:
@@ -31,6 +33,25 @@ def memory_given_out(program: Program, path: str, callee: ast.expr) -> str:
     values = behind_name(program, path, callee) or ()
     found = {_of(program, where, arm) for where, value in values for arm in _arms(value)}
     return found.pop() if len(found) == 1 else ""
+
+
+def is_placed_by_manager(program: Program, path: str, call: ast.Call) -> bool:
+    """Does a manager give out a tensor in SBUF that was made here, with a range of addresses of its own?
+
+    One that an argument brings along, or that leaves the place to the compiler, tells nothing of it.
+    """
+    callee = call.func
+    if not isinstance(callee, ast.Attribute) or _METHODS.get(callee.attr) != "sbuf":
+        return False
+    if not isinstance(callee.value, ast.Name):
+        return False
+    values = [value for _, value in behind_name(program, path, callee.value) or ()]
+    return bool(values) and all(isinstance(value, ast.Call) and _has_addresses(value) for value in values)
+
+
+def _has_addresses(made: ast.Call) -> bool:
+    is_manager = bool(_names(made.func) & _MANAGERS) and len(made.args) <= _BEFORE_AUTO_ALLOC
+    return is_manager and not any(keyword.arg in (None, "use_auto_alloc") for keyword in made.keywords)
 
 
 def _of(program: Program, path: str, callee: ast.expr | None) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from ..allocators import is_placed_by_manager
 from ..answers import Answer, Left, Said, Unknown, unknown
 from ..choices import choices
 from ..facts import Facts
@@ -48,7 +49,10 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
 def _placed(facts: Facts, around: ast.AST) -> list[dict[str, bool]]:
     """The conditions of each tensor of a function, or of a file, that has an address, or may have one."""
     calls = facts.rung.all_calls if isinstance(around, ast.Module) else facts.rung.makers_in(around)
-    return [_arms(facts, call) for call in calls if _placement(facts, call) in ("manual", "either")]
+    placed = [call for call in calls if _placement(facts, call) in ("manual", "either")]
+    managed = [call for call in facts.rung.all_calls if is_placed_by_manager(facts.program, facts.path, call)]
+    placed += [call for call in managed if isinstance(around, ast.Module) or facts.rung.function(call) is around]
+    return [_arms(facts, call) for call in placed]
 
 
 def _is_placed(facts: Facts, function: ast.FunctionDef) -> bool:
