@@ -57,7 +57,8 @@ class Options:
     ``language`` is the one that all files are taken to be of (empty: each file's own evidence counts).
     ``renames`` are pairs: an in-house name (``acme.nki.load``), and the function of NKI that it stands for.
     ``support_homes`` are the modules that have the functions which rewrites need, each with a file that imports it;
-    any other file gets such functions in its own text.
+    any other file gets such functions in its own text. ``marks``: what is written says what is left in it; a step
+    of several, of which only the last is kept, need not.
     ``planning`` are pairs that only languages with plans of memory read: hardware, mode, planner, values of names.
     """
 
@@ -77,6 +78,7 @@ class Options:
     planning: tuple[tuple[str, Any], ...] = ()
     renames: tuple[tuple[str, str], ...] = ()
     support_homes: tuple[tuple[str, SupportHome], ...] = ()
+    marks: bool = True
 
     def enabled(self, code: str) -> bool:
         """Is the rule ``code`` selected and not ignored?"""

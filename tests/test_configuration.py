@@ -38,11 +38,11 @@ def say(here, text, name="pyproject.toml"):
 def test_a_project_says_what_commands_do(run, here):
     say(here, '[tool.nki-migrate]\nexclude = ["old/"]\nselect = ["NKI001"]\n')
     code, out, _err = run("rewrite", "--stat", ".")
-    assert code == 1 and out == "kernels/k.py | +2 -2\n"
+    assert code == 1 and out == "kernels/k.py | +7 -2\n", "it stops at all that this rule leaves"
     _code, out, _err = run("rewrite", "--stat", "--select", "NKI", "--target", "0.2", ".")
-    assert out.startswith("kernels/k.py | ") and "+2 -2" not in out, "an option replaces it"
+    assert out.startswith("kernels/k.py | ") and "+7 -2" not in out, "an option replaces it"
     _code, out, _err = run("rewrite", "--stat", "old/k.py")
-    assert out == "old/k.py | +2 -2\n", "who names a file wants it"
+    assert out == "old/k.py | +7 -2\n", "who names a file wants it"
 
 
 def test_findings_are_ignored_by_file(run, here):

@@ -45,7 +45,8 @@ def test_a_kept_function_is_there_from_its_version_on_with_the_same_parameters(n
         new = beta2.symbol(full, item)
         if item >= KEPT[name]:
             names = [p.name for p in new.parameters or ()]
-            assert [p for p in old if p in names] == names
+            shared = [p for p in old if p in names]
+            assert shared == names[: len(shared)], "what is new is behind what Beta 1 has"
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,10 @@ LEFT: dict[str, list[tuple[str, str]]] = {
         ("", "c = nl.load(x[0:1, 0:1], dtype=nl.int32)\nfor i in range(0, nt.scalar(c), 2):\n    t = nl.add(t, 1.0)")
     ],
     "NKI031": [("", "u = nl.all_reduce(t, np.add, program_axes=[n - 4])\nt = nl.add(u, 1.0)")],
+    "NKI037": [
+        ("", "u = nl.softmax(t, axis=1, compute_dtype=nl.float32)\nt = nl.add(u, 1.0)"),
+        ("", VECTORS + "u = nl.softmax(t[j, i], axis=1, mask=i < 5)\nt = nl.add(u, 1.0)"),
+    ],
     "NKI035": [("", EITHER + "t = f(t)")],
 }
 """What each rule leaves in a kernel: definitions above it (or its decorator), and statements in it."""

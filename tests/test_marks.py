@@ -21,6 +21,7 @@ from nki_migrate.reports import Report
 from nki_migrate.rewriting import rewrite_report
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Failure
+from nki_migrate.runtime.legality import check_source
 from nki_migrate.runtime.spec.versions import NAMES
 from test_ladder_rules import LEAVES, WRITES, at, kernel
 
@@ -156,6 +157,7 @@ FROM_THE_ORIGINAL = {
     "random_numbers": "the marked calls are of Beta 1, in a kernel of which all else is not",
     "softmax_attention": "as launch_grid",
     "whole_numbers": "as random_numbers",
+    "normalizations": "as random_numbers",
     "ladder_transposed": "the name of the new version beside the construct tells that the file is of that version",
     "ladder_views": "the marked subscript reads as one of the new version",
 }
@@ -185,6 +187,32 @@ def test_unsafe_behind_safe_is_unsafe_at_once_or_says_to_undo():
             if WORD.encode() in safe.after:
                 assert any("nki-migrate undo" in found.help for found in twice.findings), name
     assert differing == set(FROM_THE_ORIGINAL)
+
+
+def ignoring() -> Iterator[tuple[str, str]]:
+    """Each golden of Beta 1 with each rule that it applies, but for those whose imports stay Beta 1's."""
+    for name, golden in sorted(GOLDENS.items()):
+        if not golden.is_beta2_only and golden.target in NAMES:
+            report = rewrite_report("k.py", golden.before.encode(), codemods.Options(unsafe=True))
+            yield from ((name, code) for code in sorted(report.applied) if code != codes.NAMESPACE)
+
+
+def test_what_an_ignored_rule_leaves_is_found_again() -> None:
+    """A list in place of a tensor, and ``t[i] = nl.load(..)`` beside it, are Python: nothing else would tell."""
+    tried = 0
+    for name, code in [*ignoring()][::5]:
+        source = GOLDENS[name].before.encode()
+        first = rewrite_report("k.py", source, codemods.Options(unsafe=True, ignore=frozenset({code})))
+        if not first.findings or first.status != "changed":
+            continue
+        tried += 1
+        again = rewrite_report("k.py", first.after, codemods.Options(unsafe=True))
+        is_whole = first.after == rewrite_report("k.py", source, codemods.Options(unsafe=True)).after
+        assert again.findings or again.status == "failed" or check_source(first.after.decode()) or is_whole, (
+            name,
+            code,
+        )
+    assert tried > 50
 
 
 LATER = "LIMIT = nl.tile_size.total_available_sbuf_size\nAFTER = nl.fori_loop\n\n\n@nki.jit"

@@ -216,7 +216,7 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
     namespace.rewrite(module)
     support_imports.add(module)
     touched = set(module.plan.touched)
-    if (changed or module.plan.edits or module.names.support) and not (module.options.select or module.options.ignore):
+    if (changed or module.plan.edits or module.names.support) and module.stops_where_left:
         module.plan.said += said
         plan_marks(module)
     text, output, origins = applied(module)

@@ -31,7 +31,7 @@ from ..syntax.nodes import blocks
 
 
 def plan(module: Module) -> None:
-    """Plan the mark of each finding of a module."""
+    """Plan the mark of each finding of a module; rules that nobody asked for have none in code that no kernel runs."""
     places = _Places(module)
     tops = {_first_of(function) for function in module.plan.left}
     for said in sorted(module.plan.said, key=lambda said: said.finding, reverse=True):
@@ -48,7 +48,7 @@ def plan(module: Module) -> None:
             if stop not in before:
                 before.insert(0, stop)
                 module.touch(place.statement)
-        else:
+        elif module.options.enabled(said.finding.code):
             comments = module.plan.edits.comments.setdefault(place.statement, [])
             if f"# {text}" not in comments:
                 comments.insert(0, f"# {text}")

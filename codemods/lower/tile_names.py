@@ -20,6 +20,7 @@ _RESULTS: dict[type[ast.operator], str] = {
     ast.Sub: "difference",
     ast.Mult: "product",
     ast.Div: "quotient",
+    ast.Mod: "remainder",
 }
 _DONE = {
     "load": "tile",
@@ -48,7 +49,7 @@ def result_name(scope: Scope, instruction: Instruction, node: ast.expr | None = 
     """
     name = _result_name(scope, instruction, node)
     of = _operand(instruction)
-    if of is None or name not in written_names(scope.outermost):
+    if of is None or not name.startswith(f"{of[0]}_") or name not in written_names(scope.outermost):
         return name
     base, done = of[1].base.partition("[")[0], name.removeprefix(of[0])
     longer = f"{of[0]}_loaded" if done == "_tile" else f"{base}{done}"

@@ -16,6 +16,7 @@ from ..expr.emission import Refuse, Said
 from ..expr.evaluation import Evaluator
 from ..expr.moves import Planned
 from ..model import Decision, Finding, Options
+from ..syntax.codes import NAMESPACE
 from ..syntax.module_level import definitions_around
 from ..syntax.names import canonical, dotted
 from ..syntax.node_index import of_kinds, walk
@@ -92,6 +93,14 @@ class Module:
             if item.path == path and item.statement not in self.symbols.nested_imports:
                 return item.name
         return self.need_import(path, name)
+
+    @property
+    def stops_where_left(self) -> bool:
+        """Do the kernels of the output stop where something is left?
+
+        Not where it still imports Beta 1, which the next run reads, nor in a step of several.
+        """
+        return self.options.marks and self.options.enabled(NAMESPACE)
 
     def touch(self, node: ast.AST) -> None:
         """Record that a rule changed the module-level function or class that ``node`` stands in."""

@@ -147,8 +147,8 @@ def _check_reached(scope: Scope) -> None:
 
     Who rewrites that one knows what it binds, and needs no function that asks.
     """
-    options, statement = scope.module.options, scope.current
-    if not isinstance(statement, SIMPLE) or options.select or options.ignore:
+    statement = scope.current
+    if not isinstance(statement, SIMPLE) or not scope.module.stops_where_left:
         return
     for name in of_kinds(statement, ast.Name):
         if any(scope.lost.get(name.id) is block for block in scope.blocks):

@@ -161,15 +161,20 @@ def bits(x):
     nl.store(outs[3], value=tile_6)
     floor_divided_tile = nl.ndarray((p, f), dtype=nl.int32, buffer=nl.sbuf)
     floor_divided(dst=floor_divided_tile, src=tile, divisor=5)
-    tile_7 = nl.ndarray((p, f), dtype=nl.int32, buffer=nl.sbuf)
+    remainder_tile = nl.ndarray((p, f), dtype=nl.int32, buffer=nl.sbuf)
     nisa.scalar_tensor_tensor(
-        dst=tile_7, data=floor_divided_tile, op0=nl.multiply, operand0=-1 * 5, op1=nl.add, operand1=tile
+        dst=remainder_tile,
+        data=floor_divided_tile,
+        op0=nl.multiply,
+        operand0=-1 * 5,
+        op1=nl.add,
+        operand1=tile,
     )
-    nl.store(outs[4], value=tile_7)
-    tile_8 = nl.ndarray((p, f), dtype=nl.int32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=tile_8, data=tile, op0=nl.right_shift, operand0=1)
+    nl.store(outs[4], value=remainder_tile)
+    tile_7 = nl.ndarray((p, f), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=tile_7, data=tile, op0=nl.right_shift, operand0=1)
     invert_tile = nl.ndarray((p, f), dtype=nl.int32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=invert_tile, data=tile_8, op0=nl.bitwise_xor, operand0=-1)
+    nisa.tensor_scalar(dst=invert_tile, data=tile_7, op0=nl.bitwise_xor, operand0=-1)
     nl.store(outs[5], value=invert_tile)
     all_tile = nl.ndarray((p, 1), dtype=nl.bool_, buffer=nl.sbuf)
     nisa.tensor_reduce(dst=all_tile, op=nl.logical_and, data=tile, axis=1)

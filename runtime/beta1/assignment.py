@@ -81,6 +81,8 @@ def _is_repeated(value: Pending, tile: Tile) -> bool:
     own, place = value.shape, tile.shape
     if len(own) != len(place) or value.where is not EVERYWHERE or value.result is None:
         return False
+    if value.result.values.shape != own:  # its operands make more than the first of them has
+        return False
     wider = any(n == 1 and m > 1 for n, m in zip(own[1:], place[1:], strict=True))
     return wider and own[0] == place[0] and value.result.op not in _REPEATING
 
