@@ -46,7 +46,14 @@ def test_rounding_stays_where_the_target_has_it(migrate):
 
 def test_rounding_is_left_at_a_version_that_has_no_function_for_it():
     outcome = rewrite(ROUNDED, Options(target="0.2"))
-    assert [finding.code for finding in outcome.findings] == ["NKI030", "NKI022", "NKI022", "NKI090", "NKI022", "NKI022"]
+    assert [finding.code for finding in outcome.findings] == [
+        "NKI030",
+        "NKI022",
+        "NKI022",
+        "NKI090",
+        "NKI022",
+        "NKI022",
+    ]
 
 
 NORMALIZED = {

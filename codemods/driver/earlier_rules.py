@@ -10,8 +10,8 @@ from ..plan.edited_text import EditedText
 from ..plan.factories.rewriting import moved_out
 from ..plan.grids.rewriting import Relaunched, relaunched
 from ..plan.index_functions import written_out
+from ..plan.inlining.rewriting import in_place
 from ..plan.long_lines import fitted
-from ..plan.steps.rewriting import in_place
 from ..syntax.source import Source
 
 _DEPTH = 8

@@ -8,7 +8,7 @@ from textwrap import dedent, indent
 
 import pytest
 from first_rung import Options, rewrite
-from nki_migrate.codemods.plan.steps.rewriting import in_place
+from nki_migrate.codemods.plan.inlining.rewriting import in_place
 from nki_migrate.codemods.syntax.source import Source
 from nki_migrate.guard import complete, objection
 from nki_migrate.runtime.cases import TensorSpec
