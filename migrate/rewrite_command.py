@@ -134,7 +134,8 @@ def _planned_commits(asked: Asked, files: list[Found], options: Options, reports
 
     def selected(codes: frozenset[str]) -> list[Report]:
         progress = Files(f"rewrite --commit-per-rule: {plural(len(codes), 'rule')}")
-        found = rewrite_reports(files, replace(options, select=codes, marks=False), asked.jobs or cores(), progress=progress)
+        step = replace(options, select=codes, marks=False)
+        found = rewrite_reports(files, step, asked.jobs or cores(), progress=progress)
         return with_modules(found, options.target)
 
     return rule_commits.steps(reports, selected)
