@@ -40,8 +40,9 @@ def basic_item(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) 
     """What a slice, ``nl.ds`` or a number takes of a dimension of ``size`` elements."""
     if isinstance(element, ast.Slice):
         return slice_item(scope, element, size)
-    if isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds" and len(element.args) == 2:
-        start, count = (render_named(scope, argument) for argument in element.args)
+    part = _start_and_size(element) if isinstance(element, ast.Call) and is_slice(scope, element) else None
+    if part is not None:
+        start, count = (render_named(scope, argument) for argument in part)
         full = start == "0" and scope.equal(count, size)
         return Item(start, count, full, raw=render(scope, element))
     refuse_dynamic(scope, node, element)
@@ -50,6 +51,12 @@ def basic_item(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) 
         raise Refuse(node, VECTORS, what, "index with a number")
     assert_number(scope, element)
     return Item(render_named(scope, element), "1", point=True)
+
+
+def _start_and_size(call: ast.Call) -> tuple[ast.expr, ast.expr] | None:
+    """The arguments of ``nl.ds(start, size)``, by position or by name; ``None`` for a call with others."""
+    given = dict(zip(("start", "size"), call.args, strict=False)) | {k.arg or "": k.value for k in call.keywords}
+    return (given["start"], given["size"]) if given.keys() == {"start", "size"} else None
 
 
 def _is_no_number(scope: Scope, element: ast.expr) -> bool:

@@ -69,7 +69,13 @@ def _function(scope: Scope, node: ast.expr, rank: int) -> tuple[str, list[str]]:
     function = _named_function(scope, node)
     if function is not None:
         return lift(scope, function) if function.name in scope.env else (function.name, [])
-    raise Refuse(node, CODE, "an allocation function that the source does not show", "compute address= by hand")
+    what = "has no name" if isinstance(node, ast.Lambda) else "the source does not show"
+    raise Refuse(
+        node,
+        CODE,
+        f"an allocation function that {what}",
+        "compute address= by hand, or give a function that is defined with def",
+    )
 
 
 def _named_function(scope: Scope, node: ast.expr) -> Function | None:

@@ -70,7 +70,7 @@ SYMBOLS: dict[str, Symbol] = {
     **{f"nl.{name}": _binary(name, "bool") for name in COMPARISONS},
     **{f"nl.{name}": _reduction(token) for name, token in REDUCTIONS.items()},
     **{
-        f"nl.{name}": refused(_UNARY, "Beta 2 has no such function; it comes back in NKI 0.3.")
+        f"nl.{name}": refused(_UNARY, "NKI 0.2 has no such function; 0.3 and later have it for whole tiles.")
         for name in NO_INSTRUCTION
     },
     "nl.bfp16": mapped("", note="Write its members as literals.", kind="class"),
@@ -166,7 +166,8 @@ SYMBOLS: dict[str, Symbol] = {
         note="Into an integer type: convert, and subtract 1 where that went up.",
     ),
     "nl.fmod": refused(
-        "x, y, dtype=None, mask=None, **kwargs", "Beta 2 has no such operator; it comes back in NKI 0.3."
+        "x, y, dtype=None, mask=None, **kwargs",
+        "NKI 0.2 has no such operator; 0.3 and later have it, which is known not to work with a number.",
     ),
     "nl.full": _filled('shape, fill_value, dtype, *, buffer=None, name="", **kwargs'),
     "nl.gather_flattened": mapped("data, indices, *, mask=None, dtype=None, **kwargs", ISA + "nc_n_gather"),
