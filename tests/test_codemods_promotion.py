@@ -118,5 +118,8 @@ def test_a_division_by_what_counts_is_of_the_type_of_the_tile() -> None:
         "the kernel may return before",
     ],
 )
-def test_a_number_that_may_be_a_float_promotes(source: str) -> None:
-    assert "promoted_dtype" in written(source)
+def test_a_number_that_may_be_a_float_is_asked_whether_it_is_one(source: str) -> None:
+    text = written(source)
+    tile = "tile" if "many" in source else "x"
+    assert f"dtype=(nl.float32 if isinstance(count * count, float) else {tile}.dtype)" in " ".join(text.split())
+    assert FLOATS.replace("x.", f"{tile}.") in " ".join(text.split()) and "promoted_dtype" not in text

@@ -10,6 +10,7 @@ from typing import Any
 from nki_migrate.runtime.spec.kept_functions import KEPT
 from nki_migrate.runtime.spec.versions import version
 
+from ..expr.emission import Condition
 from ..expr.operands import Operand
 from .scope import Scope
 
@@ -26,8 +27,9 @@ class Instruction:
     ``support`` marks a function that the rewrite adds: without ``cut`` it fills a whole tile. ``precut`` arguments are
     what a mask leaves of them already. A result of unknown rank may be a column: ``perhaps_column``. ``ranked`` gives
     the instruction with the ranks asserted on which its shape depends. ``optional`` is a type that the result has
-    instead of its own ``dtype``, unless it is ``None``. ``stays`` writes it as the function of ``nl`` that it was, of
-    the texts of its destination and its source.
+    instead of its own ``dtype``, unless it is ``None``. ``conditions`` must hold for ``dtype``: who makes a tile of it
+    asserts them. ``stays`` writes it as the function of ``nl`` that it was, of the texts of its destination and its
+    source.
     """
 
     function: str
@@ -46,6 +48,7 @@ class Instruction:
     perhaps_column: bool = False
     ranked: Callable[[], Instruction] | None = None
     optional: str = ""
+    conditions: tuple[Condition, ...] = ()
     stays: Callable[[str, str], str] | None = None
 
 

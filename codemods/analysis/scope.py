@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, ParamSpec, TypeVar
 
 from ..expr import algebra
 from ..expr.declarations import Alive, Pinned
-from ..expr.emission import New, Refuse, assertion
+from ..expr.emission import Condition, New, Refuse, assertion
 from ..expr.evaluation import Evaluator
 from ..expr.frames import Analysis, Clamp, FirstMatmul, Joint, Loop, Staircase, Written
 from ..expr.values import Api, Declaration, Function, Hbm, Tile, Value
@@ -181,6 +181,10 @@ class Scope:
         check = New(assertion(condition, what))
         if check not in self.out:
             self.out.append(check)
+
+    def assert_all(self, conditions: Iterable[Condition]) -> None:
+        for condition, what in conditions:
+            self.assert_that(condition, what)
 
     def assume(self, condition: str, why: str) -> None:
         """Beta 2 itself refuses what the statement at hand is not rewritten for: nothing need be asserted, but said."""

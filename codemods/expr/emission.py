@@ -40,6 +40,10 @@ WRITTEN_FOR = '"rewritten for '
 """How the messages of assertions begin that a rewrite needs; :func:`assertion` writes them, ``verify`` knows them."""
 
 
+Condition = tuple[str, str]
+"""What the output is rewritten for: an expression that must hold, and what it is about."""
+
+
 def assertion(condition: str, what: str) -> str:
     """The statement that asserts what the output is rewritten for, where the source does not tell it."""
     return f'assert {condition}, {WRITTEN_FOR}{what}"'

@@ -256,8 +256,10 @@ def bind_kept(scope: Scope, node: ast.expr, stays: Operand, name: str) -> Tile:
 def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, name: str) -> Tile:
     """Declare the tile ``name`` that ``instruction`` computes, and compute into it."""
     if instruction.dims is None and instruction.ranked is not None:
-        instruction = replace(instruction.ranked(), optional=instruction.optional)
+        ranked = instruction.ranked()
+        instruction = replace(ranked, optional=instruction.optional, conditions=instruction.conditions)
     instruction = _of_type(instruction, instruction.dtype)
+    scope.assert_all(instruction.conditions)
     own = overwritten(scope, instruction, name)
     if own is not None:
         place(scope, node, instruction, of_name(scope, name, own))

@@ -65,4 +65,5 @@ def fused(
     given = [*instruction.arguments, ("op1", f"{scope.nl}.{token}"), ("operand1", render(scope, number))]
     if reverse and token not in REVERSIBLE:
         given.append(("reverse1", "True"))
+    scope.assert_all(instruction.conditions)
     return replace(instruction, arguments=given, dtype=dtype or instruction.dtype, explicit=dtype is not None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
@@ -15,6 +16,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 from ..analysis.classes import class_of
 from ..analysis.scope import Scope
 from ..expr.algebra import choice, parse
+from ..expr.emission import Condition
 from ..expr.values import Hbm, Numbers, Python
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import default_values, is_shape, named_parameters
@@ -101,7 +103,14 @@ def _of_name(scope: Scope, name: str) -> str | None:
     value = scope.env.get(name)
     if not isinstance(value, Python):
         return None
-    return WEAK_INT if value.positive or _counts(scope, name) else _traced(scope, name)
+    return WEAK_INT if value.positive or _is_loop_index(scope, name) or _counts(scope, name) else _traced(scope, name)
+
+
+def _is_loop_index(scope: Scope, name: str) -> bool:
+    """Does an enclosing loop over a range, and nothing else, bind a name? Then it is an integer."""
+    statements = [loop.statement for loop in scope.loops if loop.variable == name]
+    ranges = [s.iter for s in statements if isinstance(s, ast.For) and isinstance(s.iter, ast.Call)]
+    return scope.assigned[name] == 1 and any(scope.qualified(call.func) in {*_RANGES, "range"} for call in ranges)
 
 
 def _counts(scope: Scope, name: str) -> bool:
@@ -159,55 +168,57 @@ def _assigned_literals(scope: Scope, name: str) -> str | None:
     return types.pop() if len(types) == 1 else None
 
 
+@dataclass(frozen=True)
+class Promotion:
+    """The type of an operation, ``None`` where it is not known, and the conditions on which it is that type."""
+
+    dtype: str | None
+    conditions: tuple[Condition, ...] = ()
+
+
 def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
-    """Text of the type of an operation on types ``a`` and ``b``; ``None`` where one of them is not known.
+    """:func:`promotion` for who decides by the type: the function asserts its conditions."""
+    found = promotion(scope, a, b)
+    scope.assert_all(found.conditions)
+    return found.dtype
+
+
+def promotion(scope: Scope, a: str | None, b: str | None) -> Promotion:
+    """The type of an operation on types ``a`` and ``b``, as text.
 
     Where the types are known only when the kernel is traced, the text calls a function that the module gets.
     """
     if a is None or b is None:
-        return None
+        return Promotion(None)
     if a == b or scope.same_dtype(a, b):
-        return a
-    a, b = _as_float(scope, a), _as_float(scope, b)
+        return Promotion(a)
+    floats = {side: asked for side in (a, b) if (asked := _float_in(scope, side))}
+    conditions = tuple((f"isinstance({asked}, float)", "a float") for asked in floats.values())
+    a, b = (WEAK_FLOAT if side in floats else side for side in (a, b))
     if WEAK_FLOAT in (a, b):
-        return f"{scope.nl}.float32"
+        return Promotion(f"{scope.nl}.float32", conditions)
     left, right = (f"{scope.nl}.int32" if side == WEAK_INT else side for side in (a, b))
     one, other = _name(scope, left), _name(scope, right)
     if "float32" in (one, other):
-        return left if one == "float32" else right
+        return Promotion(left if one == "float32" else right)
     if one and other:
-        return f"{scope.nl}.{promote(one, other)}"
-    _assert_numbers(scope, left, right)
-    for integer, dtype in ((one, right), (other, left)):
-        if integer in _INTEGERS and (kept := _beside_integer(scope, dtype, integer)):
-            return kept
-    return _asserted(scope, left, right) or f"{promoted_function(scope)}({left}, {right})"
+        return Promotion(f"{scope.nl}.{promote(one, other)}")
+    found = (
+        _beside_number(scope, left, right) or _beside_integer(scope, left, right) or _of_one_type(scope, left, right)
+    )
+    return found or Promotion(f"{promoted_function(scope)}({left}, {right})")
 
 
-def _as_float(scope: Scope, text: str) -> str:
-    """A type; that of a number whose default is a float, or which is called ``epsilon``, is asserted to be a float.
-
-    So is that of a field which is annotated as a float.
-    """
-    field = _float_field(scope, text)
-    if field:
-        scope.assert_that(f"isinstance({field}, float)", "a float")
-        return WEAK_FLOAT
+def _float_in(scope: Scope, text: str) -> str:
+    """The number whose type ``text`` is, and which is to be a float: one whose default is a float, which is called
+    ``epsilon``, or a field that is annotated as a float. Empty for any other type."""
+    if field := _float_field(scope, text):
+        return field
     parameters = {argument.arg for argument in named_parameters(scope.function) if scope.assigned[argument.arg] == 1}
     name = next((name for name in parameters if text == _traced(scope, name)), "")
     default = next((d for argument, d in default_values(scope.function).items() if argument.arg == name), None)
     is_float = isinstance(default, ast.Constant) and isinstance(default.value, float)
-    if not name or not (is_float or (default is None and name in ("eps", "epsilon"))):
-        return text
-    scope.assert_that(f"isinstance({name}, float)", "a float")
-    return WEAK_FLOAT
-
-
-def _assert_numbers(scope: Scope, *types: str) -> None:
-    """What no call tells of may be a tensor, of another type than a number's: the function asserts what it is for."""
-    for name in sorted(scope.untold):
-        if _traced(scope, name) in types:
-            scope.assert_that(f"isinstance({name}, float) or isinstance({name}, int)", "a number")
+    return name if name and (is_float or (default is None and name in ("eps", "epsilon"))) else ""
 
 
 def _float_field(scope: Scope, text: str) -> str:
@@ -217,34 +228,55 @@ def _float_field(scope: Scope, text: str) -> str:
     return next((field for field in texts if text == _traced(scope, field)), "")
 
 
-def _beside_integer(scope: Scope, dtype: str, integer: str) -> str:
-    """The type of an operation on a tensor of type ``dtype`` and integers, which the function asserts to be that of the
-    tensor; nothing where the type is no attribute of a tensor, or the function asks for it."""
-    node = parse(dtype)
-    if not isinstance(node, ast.Attribute) or node.attr != "dtype" or _asks(scope, ast.unparse(node.value)):
-        return ""
-    kept = [name for name in _USUAL if promote(name, integer) == name]
-    scope.assert_that(
-        " or ".join(f"{dtype} == {scope.nl}.{name}" for name in kept), "a type that integers do not change"
-    )
-    return dtype
+def _beside_number(scope: Scope, a: str, b: str) -> Promotion | None:
+    """The type of an operation on types of which one is that of a number: of Python, as a tensor, or a number of
+    NumPy, would bring another type."""
+    for number, other in ((b, a), (a, b)):
+        asked = _number_in(scope, number)
+        whole = promotion(scope, other, f"{scope.nl}.int32") if asked else Promotion(None)
+        if whole.dtype is not None:
+            dtype = choice(f"isinstance({asked}, float)", f"{scope.nl}.float32", whole.dtype)
+            is_number = f"isinstance({asked}, float) or isinstance({asked}, int)", "a number"
+            return Promotion(f"({dtype})", (*whole.conditions, is_number))
+    return None
 
 
-def _asserted(scope: Scope, a: str, b: str) -> str:
-    """The one type of two tensors whose types a launch tells, which the kernel asserts; nothing for any others."""
+def _number_in(scope: Scope, type_: str) -> str:
+    """The number whose type :func:`_traced` wrote; empty for any other type."""
+    before, behind = _traced(scope, "?").split("?")
+    return type_[len(before) : -len(behind)] if type_.startswith(before) and type_.endswith(behind) else ""
+
+
+def _beside_integer(scope: Scope, a: str, b: str) -> Promotion | None:
+    """The type of an operation on a tensor and integers, which is to be that of the tensor; ``None`` where no type is
+    the attribute of a tensor, or the function asks for it."""
+    for integer, dtype in ((_name(scope, a), b), (_name(scope, b), a)):
+        node = parse(dtype)
+        is_asked = not isinstance(node, ast.Attribute) or node.attr != "dtype" or _asks(scope, ast.unparse(node.value))
+        if integer in _INTEGERS and not is_asked:
+            kept = [name for name in _USUAL if promote(name, integer) == name]
+            condition = " or ".join(f"{dtype} == {scope.nl}.{name}" for name in kept)
+            return Promotion(dtype, ((condition, "a type that integers do not change"),))
+    return None
+
+
+def _of_one_type(scope: Scope, a: str, b: str) -> Promotion | None:
+    """The one type that two tensors whose types a launch tells are to have; ``None`` for any others."""
     sides = [scope.resolved_dtype(side) for side in (a, b)]
     if not all(_is_of_launch(scope, side) for side in sides):
-        return ""
+        return None
     order = [f"{argument.arg}.dtype" for argument in named_parameters(scope.function)]
     first, second = sorted(sides, key=order.index)
-    scope.assert_that(f"{first} == {second}", "operands of one type")
-    return first
+    return Promotion(first, ((f"{first} == {second}", "operands of one type"),))
 
 
 def assert_float(scope: Scope, dtype: str | None, what: str) -> None:
     """The kernel asserts that a type which only a trace tells is a floating-point one, of which ``what`` is meant."""
     if dtype is None or type_name(scope, dtype) is not None:
         return
+    match parse(dtype):
+        case ast.IfExp(body=body, orelse=other) if type_name(scope, ast.unparse(body)) == "float32":
+            return assert_float(scope, ast.unparse(other), what)
     usual = f"{is_float_function(scope)}({dtype})"
     if _is_of_launch(scope, first := scope.resolved_dtype(dtype)):
         usual = " or ".join(f"{first} == {scope.nl}.{name}" for name in ("float32", "bfloat16", "float16"))
@@ -268,24 +300,26 @@ def _asks(scope: Scope, name: str) -> bool:
     return not types.isdisjoint(compared)
 
 
-def promoted_bits(scope: Scope, a: str | None, b: str | None) -> str | None:
-    """:func:`promoted` for a bitwise operator on two tiles; ``None`` also where no document tells the type."""
+def promotion_of_bits(scope: Scope, a: str | None, b: str | None) -> Promotion:
+    """:func:`promotion` for a bitwise operator on two tiles; none also where no document tells the type."""
     if a is None or b is None:
-        return None
+        return Promotion(None)
     one, other = _name(scope, a), _name(scope, b)
     if one is None or other is None or one == other:
-        return promoted(scope, a, b)
+        return promotion(scope, a, b)
     found = promote_bits(one, other)
-    return f"{scope.nl}.{found}" if found else None
+    return Promotion(f"{scope.nl}.{found}" if found else None)
 
 
-def promoted_with_number(scope: Scope, tile: str | None, number: str | None) -> str | None:
-    """:func:`promoted_bits` for a tile and a number, which leaves a tile of ``uint32`` one."""
-    found = promoted(scope, tile, number)
+def promotion_of_bits_with_number(scope: Scope, tile: str | None, number: str | None) -> Promotion:
+    """:func:`promotion_of_bits` for a tile and a number, which leaves a tile of ``uint32`` one."""
+    found = promotion(scope, tile, number)
     name = type_name(scope, tile)
-    if found is None or tile is None or number == WEAK_FLOAT or name not in (None, "uint32"):
+    if found.dtype is None or tile is None or number == WEAK_FLOAT or name not in (None, "uint32"):
         return found
-    return tile if name else choice(f"str({tile}) == str({scope.nl}.uint32)", tile, found)
+    if name:
+        return Promotion(tile)
+    return replace(found, dtype=choice(f"str({tile}) == str({scope.nl}.uint32)", tile, found.dtype))
 
 
 def type_name(scope: Scope, text: str | None) -> str | None:

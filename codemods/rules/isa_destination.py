@@ -41,7 +41,7 @@ from ..lower.access import operand as operand_of
 from ..lower.compute import Call, copy_of, in_sbuf, materialized
 from ..lower.products import cut_product, operand_masks
 from ..render.clipping import cut, kept
-from ..render.dtypes import promoted, type_name
+from ..render.dtypes import promotion, type_name
 from ..render.expressions import render, render_named
 from ..render.one_shape import combined_as_traced
 from ..render.patterns import common_dims, of_rank, permuted, repeated, spread
@@ -132,7 +132,7 @@ def scalar_tensor_tensor(call: Call) -> Instruction:
     instruction = like(call, "scalar_tensor_tensor", order, "data")
     other = dict(instruction.arguments)["operand1"]
     if not instruction.explicit:
-        instruction.dtype = None if isinstance(other, str) else promoted(call.scope, instruction.dtype, other.dtype)
+        instruction = _promoted(call, instruction, other)
     return instruction
 
 
@@ -149,7 +149,7 @@ def tensor_tensor(call: Call) -> Instruction:
     if isinstance(a, Operand) and isinstance(b, Operand):
         instruction = _repeated(call, instruction, a, b)
         if not instruction.explicit:
-            instruction.dtype = promoted(call.scope, a.dtype, b.dtype)
+            instruction = _promoted(call, replace(instruction, dtype=a.dtype), b)
     return instruction
 
 
@@ -193,8 +193,14 @@ def tensor_tensor_scan(call: Call) -> Instruction:
     given = dict(instruction.arguments)
     b = given["data1"]
     if not instruction.explicit:
-        instruction.dtype = None if isinstance(b, str) else promoted(call.scope, instruction.dtype, b.dtype)
+        instruction = _promoted(call, instruction, b)
     return instruction
+
+
+def _promoted(call: Call, instruction: Instruction, other: Operand | str) -> Instruction:
+    """An instruction whose result has the type of an operation on its own type and that of another operand."""
+    found = promotion(call.scope, instruction.dtype, None if isinstance(other, str) else other.dtype)
+    return replace(instruction, dtype=found.dtype, conditions=found.conditions)
 
 
 @lowers(CODE, "nisa.nc_matmul")

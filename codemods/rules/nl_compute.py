@@ -65,11 +65,13 @@ from ..lower.two_operators import beside_number, fused
 from ..plan.truth_tiles import COMPARISONS, comparison_token, truth_type
 from ..render.dtypes import (
     WEAK_INT,
+    Promotion,
     assert_float,
     is_integer,
     promoted,
-    promoted_bits,
-    promoted_with_number,
+    promotion,
+    promotion_of_bits,
+    promotion_of_bits_with_number,
     scalar_type,
     type_name,
 )
@@ -478,12 +480,16 @@ def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, 
     else:
         a, b = operand_or_text(scope, x), operand_or_text(scope, y)
     if isinstance(a, Operand) and isinstance(b, Operand):
-        natural = dtype or (promoted_bits if token in BITWISE else promoted)(scope, a.dtype, b.dtype)
-        return replace(combined(scope, node, token, a, b, natural), explicit=dtype is not None)
-    if isinstance(a, str) and isinstance(b, str):
+        of_tiles = promotion_of_bits if token in BITWISE else promotion
+        natural = Promotion(dtype) if dtype else of_tiles(scope, a.dtype, b.dtype)
+        instruction = combined(scope, node, token, a, b, natural.dtype)
+    elif isinstance(a, str) and isinstance(b, str):
         raise Refuse(node, CODE, "neither operand is known to be a tensor", "pass tiles")
-    tile, scalar, reverse = (a, b, False) if isinstance(a, Operand) else (b, a, True)
-    assert isinstance(tile, Operand)
-    of_types = promoted_with_number if token in BITWISE else promoted
-    natural = dtype or of_types(scope, tile.dtype, scalar_type(scope, x if reverse else y))
-    return replace(with_scalar(scope, node, token, tile, scalar, reverse, natural), explicit=dtype is not None)
+    else:
+        tile, scalar, reverse = (a, b, False) if isinstance(a, Operand) else (b, a, True)
+        assert isinstance(tile, Operand)
+        of_number = promotion_of_bits_with_number if token in BITWISE else promotion
+        number = x if reverse else y
+        natural = Promotion(dtype) if dtype else of_number(scope, tile.dtype, scalar_type(scope, number))
+        instruction = with_scalar(scope, node, token, tile, scalar, reverse, natural.dtype)
+    return replace(instruction, conditions=natural.conditions, explicit=dtype is not None)
