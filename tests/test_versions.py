@@ -10,6 +10,7 @@ from nki_migrate.runtime.spec.change import Change
 from nki_migrate.runtime.spec.changes import CHANGES, changes
 from nki_migrate.runtime.spec.versions import (
     EVER,
+    ANNOUNCED,
     NAMES,
     NEWEST,
     OLDEST,
@@ -28,6 +29,12 @@ def test_versions_compare_by_position() -> None:
     assert [version(name) for name in NAMES] == list(VERSIONS)
     with pytest.raises(ValueError, match=r"there is no NKI version 0\.9: choose from 0\.2, 0\.3"):
         version("0.9")
+
+
+def test_a_version_that_is_only_announced_says_what_to_write_for_it() -> None:
+    assert not set(ANNOUNCED) & set(NAMES)
+    with pytest.raises(ValueError, match=r"NKI 0\.7 \(SDK 2\.33\) is not known here yet: it takes what .* for 0\.6"):
+        version("0.7")
 
 
 def test_a_span_ends_before_until() -> None:

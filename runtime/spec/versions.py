@@ -41,6 +41,12 @@ OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 DEFAULT = NEWEST
 """What commands write for, judge by and run as, if they are not told: the version that people have."""
 
+ANNOUNCED = {"0.7": "SDK 2.33"}
+"""Versions after :data:`NEWEST`, of which only announcements were at hand: ``docs/versions.md`` says what they tell.
+
+Source: "Announcing changes to NKI specialization", 2026-10-16; release notes of the SDK 2.33.0, 2026-10-19.
+"""
+
 
 def version(name: Version | str) -> Version:
     """The version called ``name``; a version is itself.
@@ -55,6 +61,8 @@ def version(name: Version | str) -> Version:
     for item in VERSIONS:
         if item.name == name:
             return item
+    if name in ANNOUNCED:
+        raise ValueError(f"NKI {name} ({ANNOUNCED[name]}) is not known here yet: it takes what is written for {NEWEST}")
     raise ValueError(f"there is no NKI version {name}: choose from {', '.join(NAMES)}")
 
 
