@@ -9,8 +9,8 @@ from nki_migrate.runtime.spec import beta2
 from nki_migrate.runtime.spec.change import Change
 from nki_migrate.runtime.spec.changes import CHANGES, changes
 from nki_migrate.runtime.spec.versions import (
-    EVER,
     ANNOUNCED,
+    EVER,
     NAMES,
     NEWEST,
     OLDEST,
