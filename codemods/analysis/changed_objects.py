@@ -56,7 +56,7 @@ def changes(module: Module, function: ast.FunctionDef, body: Iterable[ast.stmt])
 
 
 def _of_node(module: Module, function: ast.FunctionDef, node: ast.AST) -> Iterator[Change]:
-    if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+    if isinstance(node, ast.Subscript | ast.Attribute):
         root = _root(node.value)
         if root is not None and not _fills_field(node):
             yield Change(node, root.id, isinstance(node, ast.Subscript) and not _is_key(node.slice))
@@ -79,15 +79,21 @@ def _fills_field(node: ast.Subscript | ast.Attribute) -> bool:
 
 @indexed
 def _executed(statement: ast.stmt) -> tuple[ast.AST, ...]:
-    """A statement and the nodes in it, in the order of the source, but for what only calls of what it defines run."""
+    """What a statement runs that may change or name an object, in the order of the source: calls, assignments, loops,
+    and stores into parts, but for what only calls of what it defines run."""
     found: list[ast.AST] = []
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
-        found.append(node)
+        if isinstance(node, ast.Call | ast.Assign | ast.For) or _is_stored_part(node):
+            found.append(node)
         if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
             pending += reversed(children(node))
     return tuple(found)
+
+
+def _is_stored_part(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load)
 
 
 def _also_called(module: Module, function: ast.FunctionDef, nodes: list[ast.AST]) -> dict[tuple[str, bool], set[str]]:

@@ -13,7 +13,7 @@ from .scope import Scope
 
 def kill(scope: Scope, name: str) -> None:
     """``name`` is bound again: sizes and types of other tensors that are written with it are written without it."""
-    scope.sizes = {text: size for text, size in scope.sizes.items() if name not in algebra.names(text)}
+    scope.sizes = {text: size for text, size in scope.sizes.items() if not _names(text, name)}
     if scope.assigned[name] > 1:
         places = scope.joined.get(name, set())
         for other, value in scope.env.items():
@@ -21,7 +21,7 @@ def kill(scope: Scope, name: str) -> None:
             if name in read or (other != name and places & read):
                 scope.env[other] = value = replace(value, origin=None)  # type: ignore[call-arg]  # it has an origin
             own = other == name or scope.resized.get(other) == name
-            if own or name not in {n for text in texts(value) if text for n in algebra.names(text)}:
+            if own or not any(text and _names(text, name) for text in texts(value)):
                 continue
             if isinstance(value, Hbm | Tile):
                 scope.env[other] = described_anew(scope, other, value, name)
@@ -29,6 +29,11 @@ def kill(scope: Scope, name: str) -> None:
                 scope.env[other] = Python()
             elif not (isinstance(value, DType) and value.text == name):
                 scope.env[other] = Gone(f"was made with '{name}', which is bound again since")
+
+
+def _names(text: str, name: str) -> bool:
+    """Does an expression read a name? Most do not have its letters, so that they need not be parsed."""
+    return name in text and name in algebra.names(text)
 
 
 def _read_by_place(value: Value) -> set[str]:

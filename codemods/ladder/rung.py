@@ -39,8 +39,17 @@ class Rung(Sheet):
     def of_kinds(self, kinds: tuple[type[ast.AST], ...]) -> tuple[ast.AST, ...]:
         """The nodes of these types, outer ones first, in the order of the text."""
         if kinds not in self._kinds:
-            self._kinds[kinds] = tuple(node for node in self.nodes if isinstance(node, kinds))
+            found = sorted(pair for kind in kinds for pair in self._by_kind.get(kind, ()))
+            self._kinds[kinds] = tuple(self.nodes[place] for place in found)
         return self._kinds[kinds]
+
+    @cached_property
+    def _by_kind(self) -> dict[type[ast.AST], list[int]]:
+        """Where in :attr:`nodes` those of a type stand."""
+        found: dict[type[ast.AST], list[int]] = {}
+        for place, node in enumerate(self.nodes):
+            found.setdefault(node.__class__, []).append(place)
+        return found
 
     @cached_property
     def left(self) -> frozenset[ast.AST]:
@@ -56,6 +65,21 @@ class Rung(Sheet):
     @cached_property
     def all_calls(self) -> tuple[ast.Call, ...]:
         return tuple(node for node in self.of_kinds((ast.Call,)) if isinstance(node, ast.Call))
+
+    @cached_property
+    def appended(self) -> dict[tuple[ast.FunctionDef | None, str], list[tuple[ast.expr, int]]]:
+        """By function and name of a list: what is appended to it, and how many levels down, itself being the first."""
+        found: dict[tuple[ast.FunctionDef | None, str], list[tuple[ast.expr, int]]] = {}
+        for call in self.all_calls:
+            callee = call.func
+            if not (isinstance(callee, ast.Attribute) and callee.attr == "append" and call.args):
+                continue
+            grown, levels = callee.value, 1
+            while isinstance(grown, ast.Subscript):
+                grown, levels = grown.value, levels + 1
+            if isinstance(grown, ast.Name):
+                found.setdefault((self.function(call), grown.id), []).append((call.args[0], levels))
+        return found
 
     @cached_property
     def read(self) -> tuple[ast.Name | ast.Attribute, ...]:

@@ -161,19 +161,11 @@ class Tensors:
 
     def _appended(self, path: str, rung: Rung, function: ast.AST, name: str, depth: int) -> Iterator[Value]:
         """What is appended to a list."""
-        for call in rung.all_calls:
-            callee = call.func
-            is_append = isinstance(callee, ast.Attribute) and callee.attr == "append" and bool(call.args)
-            if not is_append or rung.function(call) is not function:
-                continue
-            grown, levels = callee.value, 1  # type: ignore[attr-defined]  # an attribute
-            while isinstance(grown, ast.Subscript):
-                grown, levels = grown.value, levels + 1
-            if isinstance(grown, ast.Name) and grown.id == name:
-                item = self._bound_value(path, call.args[0], depth + 1)
-                for _ in range(levels):
-                    item = Items(item) if item is not None else None
-                yield item
+        for value, levels in rung.appended.get((function, name), ()):
+            item = self._bound_value(path, value, depth + 1)
+            for _ in range(levels):
+                item = Items(item) if item is not None else None
+            yield item
 
     def _agreed(self, values: Sequence[Value]) -> Value:
         """What all of ``values`` are; ``None`` if one is unknown."""

@@ -129,14 +129,11 @@ def _builtin(scope: Scope, node: ast.expr) -> str:
 
 def _own(scope: Scope, node: ast.expr) -> str:
     """The name of a function of Python's own; empty for anything else."""
-    name = node.id if isinstance(node, ast.Name) else ""
-    known = (
-        scope.module.symbols.globals
-        | set(scope.module.symbols.functions)
-        | set(scope.module.symbols.imports)
-        | set(scope.assigned)
-    )
-    return name if name not in known else ""
+    if not isinstance(node, ast.Name):
+        return ""
+    symbols = scope.module.symbols
+    known = (symbols.globals, symbols.functions, symbols.imports, scope.assigned)
+    return "" if any(node.id in names for names in known) else node.id
 
 
 def _order(scope: Scope, node: ast.expr) -> str:

@@ -14,8 +14,8 @@ from ..render.type_names import is_dtype
 from ..render.vector_subscripts import is_index_tile, vector_subscripts
 from ..rules.observed_facts import with_observed
 from ..rules.psum_accumulation import of_another
-from ..syntax.node_index import of_kinds, walk
-from ..syntax.nodes import assignment_counts, by_parameter, default_values, is_only_read
+from ..syntax.node_index import of_kinds
+from ..syntax.nodes import assignment_counts, by_parameter, default_values, is_only_read, uses_by_name
 
 
 def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
@@ -110,10 +110,12 @@ def _names(node: ast.expr, name: str) -> bool:
 
 def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, str]] = frozenset()) -> bool:
     """Does a function use its parameter as a tensor: its shape or type, with vectors, in a move, or passed on?"""
+    if name not in uses_by_name(scope.function):
+        return False
     if any(vector_subscripts(scope, name)):
         return True
     attributes = TENSOR_ATTRIBUTES | ({"reshape"} if scope.decorated else set())  # a helper may reshape a tile
-    for node in walk(scope.function):
+    for node in of_kinds(scope.function, ast.Attribute, ast.Call):
         if isinstance(node, ast.Attribute) and node.attr in attributes:
             if isinstance(node.value, ast.Name) and node.value.id == name:
                 return True
@@ -126,12 +128,12 @@ def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, s
                     return True
         elif isinstance(node, ast.Call) and _is_tensor_there(scope, node, name, seen):
             return True
-    return scope.decorated and any(_is_reduced(node, name) for node in walk(scope.function))
+    return scope.decorated and any(_is_reduced(node, name) for node in of_kinds(scope.function, ast.Subscript))
 
 
-def _is_reduced(node: ast.AST, name: str) -> bool:
+def _is_reduced(node: ast.Subscript, name: str) -> bool:
     """Are indices taken of ``name`` beside slices, which only a tensor has? Beta 2 indexes the result no more."""
-    if not isinstance(node, ast.Subscript) or not _names(node.value, name):
+    if not _names(node.value, name):
         return False
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
     slices = sum(isinstance(part, ast.Slice) for part in parts)

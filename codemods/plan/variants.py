@@ -9,7 +9,6 @@ known then: the kinds of arguments that fit together make one variant. Variants 
 from __future__ import annotations
 
 import ast
-import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from ..expr.values import Absent, DType, Flag, Hbm, Object, Parameters, Python, 
 from ..syntax.codes import NESTED_FUNCTIONS as CODE
 from ..syntax.names import dotted
 from ..syntax.node_index import walk
-from ..syntax.nodes import is_indexed, reads_guarded
+from ..syntax.nodes import copied, is_indexed, reads_guarded
 
 if TYPE_CHECKING:
     from ..project.program import Module
@@ -171,7 +170,7 @@ def copy_of(module: Module, function: ast.FunctionDef, number: int) -> ast.Funct
         return function
     copies = module.summaries.copies.setdefault(function, [])
     while len(copies) < number:
-        node = copy.deepcopy(function)
+        node = copied(function)
         module.plan.applied[CODE] += 1
         module.plan.touched.add(function.name)
         module.plan.edits.renamed[node] = module.fresh(function.name)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nki_migrate.runtime.spec import beta1
+from nki_migrate.runtime.spec.grammar import blocks
 
 from ..syntax.module_level import Definition, module_definitions, module_statements
 from ..syntax.names import Import, canonical, dotted, imports
@@ -385,11 +386,10 @@ class _File:
         return self._bound[function]
 
     def _binds(self, function: Definition) -> dict[str, str | None]:
-        nodes = walk(function)
-        stored = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-        stored |= {n.arg for n in nodes if isinstance(n, ast.arg)}
-        inside = {a.asname or a.name for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names}
-        known = self._aliases([n for n in nodes if isinstance(n, ast.Assign)])
+        stored = {n.id for n in of_kinds(function, ast.Name) if not isinstance(n.ctx, ast.Load)}
+        stored |= {n.arg for n in of_kinds(function, ast.arg)}
+        inside = {a.asname or a.name for n in of_kinds(function, ast.Import, ast.ImportFrom) for a in n.names}
+        known = self._aliases(of_kinds(function, ast.Assign))
         if isinstance(function, ast.FunctionDef):
             arguments = [*function.args.posonlyargs, *function.args.args]
             defaults = zip(reversed(arguments), reversed(function.args.defaults), strict=False)
@@ -410,10 +410,11 @@ class _File:
     def _read_in(self, function: Definition) -> Iterator[ast.expr]:
         """Names that a function reads and does not bind, as functions or classes of a module."""
         local = self._bound_in(function)
-        for node in walk(function):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
-                yield ast.copy_location(ast.Name(node.value, ast.Load()), node)
-            elif isinstance(node, ast.Name | ast.Attribute):
+        for node in of_kinds(function, ast.Constant, ast.Name, ast.Attribute):
+            if isinstance(node, ast.Constant):
+                if isinstance(node.value, str) and node.value.isidentifier():
+                    yield ast.copy_location(ast.Name(node.value, ast.Load()), node)
+            else:
                 chain = dotted(node)
                 if chain is not None and chain[0] not in local:
                     yield node
@@ -425,8 +426,14 @@ class _File:
 @indexed
 def _defined_in(function: ast.FunctionDef) -> Sequence[ast.FunctionDef]:
     """The functions that stand in a function itself."""
-    around = [function, *own_nodes(function)]
-    return [child for node in around for child in children(node) if isinstance(child, ast.FunctionDef)]
+    around: list[ast.AST] = [function]
+    pending = blocks(function)[::-1]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, _SCOPES):
+            around.append(node)
+            pending += blocks(node)[::-1]
+    return [child for node in around for child in blocks(node) if isinstance(child, ast.FunctionDef)]
 
 
 def _functions_in(definition: Definition) -> list[ast.FunctionDef]:

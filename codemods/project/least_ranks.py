@@ -23,10 +23,9 @@ def rank_at_least(function: ast.FunctionDef, node: ast.expr | None, name: str) -
         return 0
     placed = [pair for statement in function.body for pair in _placed_in(statement)]
     here = next((branches for found, branches in placed if found is node), frozenset())
-    always = [found for found, branches in placed if branches <= here]
-    return max(
-        (_needed(function, found, n) for found in always for n in (name, *same_shape(function, name))), default=0
-    )
+    always = [found for found, branches in placed if isinstance(found, ast.Assert | ast.Subscript) and branches <= here]
+    names = (name, *same_shape(function, name))
+    return max((_needed(function, found, n) for found in always for n in names), default=0)
 
 
 @indexed

@@ -70,7 +70,7 @@ class Brought:
 
 def brought(tree: ast.AST) -> Iterator[Brought]:
     """The import statements of modules of ``neuronxcc``. A statement that imports several modules is left out."""
-    for node in walk(tree):
+    for node in of_kinds(tree, ast.ImportFrom, ast.Import):
         if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").startswith("neuronxcc"):
             yield Brought(node, node.module or "", False, {a.asname or a.name: a.name for a in node.names})
             if len(node.names) == 1:

@@ -119,7 +119,8 @@ class _Reading:
         before = dict(self.env)
         self._block(body)
         if joins:
-            self.env = {n: before.get(n, _NONE) | self.env.get(n, _NONE) for n in {**before, **self.env}}
+            changed = {n: o for n, o in self.env.items() if before.get(n) is not o}
+            self.env = before | {n: before.get(n, _NONE) | o for n, o in changed.items()}
 
     def _simple(self, statement: ast.stmt) -> None:
         self._calls(statement, statement)

@@ -7,7 +7,6 @@ have written; what the text does not decide stays undecided, and whoever asked i
 from __future__ import annotations
 
 import ast
-import copy
 import json
 import operator
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from ..expr.tables import beta2_has
 from ..expr.values import Grid, Index, Mask, Several, Value
 from ..syntax.names import canonical, dotted
 from ..syntax.node_index import of_kinds
-from ..syntax.nodes import default_values
+from ..syntax.nodes import copied, default_values
 from .index import COMPONENTS, arange, chosen, combined, mgrid, negated, reshaped
 from .masks import compared, joined
 
@@ -424,7 +423,7 @@ class Body:
 
     def _text(self, node: ast.expr) -> str:
         """An expression as the caller would write it."""
-        body, whole = self, copy.deepcopy(node)
+        body, whole = self, copied(node)
 
         class Written(ast.NodeTransformer):
             def visit(self, inner: ast.AST) -> ast.AST:

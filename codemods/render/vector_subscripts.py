@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..expr.values import Grid, Index
 from ..syntax.node_index import children, indexed, of_kinds, walk
+from ..syntax.nodes import uses_by_name
 from .index import COMPONENTS
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _is_part(scope: Scope, element: ast.expr) -> bool:
 def _subscripts_of(function: ast.FunctionDef, name: str) -> tuple[ast.Subscript, ...]:
     """The subscripts ``name[..]`` of a function but for those of nested functions that have such a parameter."""
     found: list[ast.Subscript] = []
-    pending: list[ast.AST] = list(function.body)
+    pending: list[ast.AST] = list(function.body) if name in uses_by_name(function) else []
     while pending:
         node = pending.pop()
         if isinstance(node, ast.FunctionDef) and any(a.arg == name for a in of_kinds(node.args, ast.arg)):

@@ -41,7 +41,7 @@ from ..plan.capacity import report_excess
 from ..render.index import index_value
 from ..syntax import codes
 from ..syntax.node_index import children, of_kinds, walk
-from ..syntax.nodes import names_read_by_nested, viewed
+from ..syntax.nodes import names_read_by_nested, uses_by_name, viewed
 
 if TYPE_CHECKING:
     from ..expr.declarations import Plan
@@ -149,21 +149,17 @@ class Uses:
 
 
 def uses(scope: Scope, name: str, rank: int) -> Uses:
-    subscripts: list[ast.Subscript] = []
-    seen = nested = 0
-    for node in walk(scope.function):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            seen += 1
-        if isinstance(node, ast.Subscript) and _is_name(viewed(node.value) or node.value, name):
-            subscripts.append(node)
-        if isinstance(node, ast.FunctionDef | ast.Lambda) and node is not scope.function:
-            nested += any(isinstance(n, ast.Name) and n.id == name for n in walk(node))
+    function = scope.function
+    seen = sum(isinstance(node.ctx, ast.Load) for node in uses_by_name(function).get(name, ()))
+    subscripts = [s for s in of_kinds(function, ast.Subscript) if _is_name(viewed(s.value) or s.value, name)]
+    inner = (node for node in of_kinds(function, ast.FunctionDef, ast.Lambda) if node is not function)
+    nested = any(name in uses_by_name(node) for node in inner)
     other = ""
     if scope.assigned[name] != 1:
         other = f"'{name}' is bound more than once"
     elif len(subscripts) != seen or any(len(_indices(s)) < rank for s in subscripts):
         other = "it is used otherwise than block by block"
-    return Uses(tuple(subscripts), other, nested > 0)
+    return Uses(tuple(subscripts), other, nested)
 
 
 def _indices(node: ast.Subscript) -> list[ast.expr]:

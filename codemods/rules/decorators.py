@@ -23,7 +23,7 @@ from ..project.kernel_code import OUTPUT_HARNESSES
 from ..project.program import Module
 from ..syntax.module_level import is_main, module_statements
 from ..syntax.names import dotted
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import indexed, of_kinds, walk
 from .host_code import OUTPUTS, harness
 
 CODE = "NKI002"
@@ -154,7 +154,7 @@ def _jit(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
 def called_by_kernel(module: Module, function: ast.FunctionDef) -> bool:
     """Does kernel code of this module, or of one that imports the function, call it?"""
     return any(
-        _calls(other, name)
+        name in _called(other)
         for user, name in _users(module, function)
         for other in user.symbols.functions.values()
         if other is not function and (user.symbols.is_kernel(other) or other in user.program.kernel_code)
@@ -173,18 +173,16 @@ def _users(module: Module, function: ast.FunctionDef) -> list[tuple[Module, str]
 def _launched(module: Module, function: ast.FunctionDef) -> bool:
     """Does host code call the function?"""
     return any(
-        _calls(statement, name)
+        name in _called(statement)
         for user, name in _users(module, function)
         for statement in module_statements(user.source.tree)
         if not isinstance(statement, ast.FunctionDef | ast.If | ast.Try | ast.With) or is_main(statement)
     )
 
 
-def _calls(node: ast.AST, name: str) -> bool:
-    for child in walk(node):
-        if isinstance(child, ast.Call):
-            target = child.func.value if isinstance(child.func, ast.Subscript) else child.func
-            chain = dotted(target)
-            if chain is not None and ".".join((chain[0], *chain[1])) == name:
-                return True
-    return False
+@indexed
+def _called(node: ast.AST) -> frozenset[str]:
+    """The names, with their modules, of what is called or launched on a grid below a node."""
+    targets = (c.func.value if isinstance(c.func, ast.Subscript) else c.func for c in of_kinds(node, ast.Call))
+    chains = (dotted(target) for target in targets)
+    return frozenset(".".join((chain[0], *chain[1])) for chain in chains if chain is not None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from nki_migrate.runtime.spec import beta1
 
@@ -61,6 +62,8 @@ def _home(module: str) -> str:
 
 def dotted(node: ast.AST) -> tuple[str, tuple[str, ...]] | None:
     """``a.b.c`` as ``("a", ("b", "c"))``; ``None`` for anything that is not a chain of attributes on a name."""
+    if isinstance(node, ast.Name):
+        return node.id, ()
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)
@@ -68,6 +71,7 @@ def dotted(node: ast.AST) -> tuple[str, tuple[str, ...]] | None:
     return (node.id, tuple(reversed(attributes))) if isinstance(node, ast.Name) else None
 
 
+@lru_cache(maxsize=4096)
 def canonical(path: str) -> str:
     """``neuronxcc.nki.language.load`` is ``nl.load``, ``numpy.float32`` is ``np.float32``."""
     if path == "numpy" or path.startswith("numpy."):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ...project.program import numbered
 from ...syntax.local_names import free_names, names_in_scope, names_inside, own_statements
 from ...syntax.node_index import children, of_kinds, walk
-from ...syntax.nodes import by_parameter, default_values, named_parameters, way_to
+from ...syntax.nodes import by_parameter, default_values, named_parameters, uses_by_name, way_to
 from ...syntax.source import Source
 from ..line_origins import margin_of
 
@@ -217,7 +217,7 @@ def _parts(value: ast.expr) -> list[ast.expr]:
 def _is_counter(function: ast.FunctionDef, name: str) -> bool:
     """Is a name bound by loops of a function only, and read in their bodies only?"""
     return name not in {a.arg for a in of_kinds(function.args, ast.arg)} and all(
-        _reads_in_loops(statement, name) for statement in function.body
+        name not in uses_by_name(statement) or _reads_in_loops(statement, name) for statement in function.body
     )
 
 
