@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from ..expr import algebra
 from ..expr.declarations import Alive, Pinned
-from ..expr.emission import Condition, New, Refuse, assertion
+from ..expr.emission import Condition, New, Refuse, asserting
 from ..expr.evaluation import Evaluator
 from ..expr.frames import Analysis, Clamp, FirstMatmul, Joint, Loop, Staircase, Written
 from ..expr.values import Api, Declaration, Function, Hbm, Tile, Value
@@ -161,8 +161,15 @@ class Scope:
         self.draft.put(self.module.plan.applied, code, self.module.plan.applied[code] + 1)
 
     def emit(self, text: str) -> None:
+        self.out.append(New(text, self._guard()))
+
+    def emit_assertion(self, condition: str, what: str) -> None:
+        """Assert what the output is rewritten for where the statement at hand runs."""
+        self.out.append(asserting(condition, what, self._guard()))
+
+    def _guard(self) -> str:
         alone = len(self.guards) == 1
-        self.out.append(New(text, " and ".join(g if alone or " or " not in g else f"({g})" for g in self.guards)))
+        return " and ".join(g if alone or " or " not in g else f"({g})" for g in self.guards)
 
     def constant(self, text: str) -> int | None:
         return algebra.constant(text, self.definitions)
@@ -178,7 +185,7 @@ class Scope:
     def assert_that(self, condition: str, what: str) -> None:
         """The kernel asserts once what it is rewritten for, whatever a mask says: later statements rely on it."""
         check_own(self.function, self.current, condition, what)
-        check = New(assertion(condition, what))
+        check = asserting(condition, what)
         if check not in self.out:
             self.out.append(check)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from ..expr.emission import WRITTEN_FOR, New
+from ..expr.emission import New
 from ..project.origins import Marks, Origin, Origins, Place
 from ..project.program import Module
 from ..project.reaching_definitions import every_statement
@@ -141,7 +141,7 @@ class _Rebuild:
     def _is_told_before(self, statements: list[ast.stmt]) -> bool:
         """Are there assertions and sizes of the output in front of statements? Their comments are not about that."""
         before = [new for old in statements for new in self.edits.before.get(old, [])]
-        return all(new.ahead or WRITTEN_FOR in new.text for new in before)
+        return all(new.ahead or new.asserts is not None for new in before)
 
     def _around(self, statements: list[ast.stmt], items: dict[ast.stmt, list[New]], place: Place) -> list[Statement]:
         found = ((item, self.statements(item, old, place)) for old in statements for item in items.get(old, []))

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from ..expr.emission import WRITTEN_FOR, New
+from ..expr.emission import New
 from ..model import Asserted
 from ..project.program import Module
 from ..render.support_texts import closure
@@ -87,7 +87,7 @@ class _Places:
         """What the assertions of the source became, as dumps."""
         self.lines_of: dict[str, set[int]] = {}
         for statement, new in self._edits():
-            is_own = isinstance(statement, ast.Assert | ast.Raise) and WRITTEN_FOR not in new.text
+            is_own = isinstance(statement, ast.Assert | ast.Raise) and new.asserts is None
             for node in _written(new):
                 if is_own:
                     self.own.add(ast.dump(node))

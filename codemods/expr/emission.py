@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from ..model import Finding
 from .values import Value
 
+Condition = tuple[str, str]
+"""What the output is rewritten for: an expression that must hold, and what it is about."""
+
 
 @dataclass(frozen=True)
 class New:
@@ -15,7 +18,8 @@ class New:
 
     ``as_is`` says that its text is as long as it is, ``keeps`` the name whose value it saves before a loop, or gives
     back at the start of an iteration, ``moved`` the statement that it is, in another place, ``ahead`` that it stands
-    above the comments of the statement that it is written before. ``apart``: an empty line stands above it.
+    above the comments of the statement that it is written before. ``apart``: an empty line stands above it. ``asserts``
+    is the condition that it asserts because the output is rewritten for it.
     """
 
     text: str
@@ -25,6 +29,7 @@ class New:
     moved: ast.stmt | None = None
     ahead: bool = False
     apart: bool = False
+    asserts: Condition | None = None
 
 
 @dataclass(frozen=True)
@@ -37,16 +42,16 @@ class Said:
 
 
 WRITTEN_FOR = '"rewritten for '
-"""How the messages of assertions begin that a rewrite needs; :func:`assertion` writes them, ``verify`` knows them."""
+"""How the messages of assertions begin that a rewrite needs; :func:`asserting` writes them, ``verify`` knows them."""
 
 
-Condition = tuple[str, str]
-"""What the output is rewritten for: an expression that must hold, and what it is about."""
+LOOPS_THAT_RUN = "loops that run"
+"""What an assertion that loops run at least once is about."""
 
 
-def assertion(condition: str, what: str) -> str:
+def asserting(condition: str, what: str, guard: str = "") -> New:
     """The statement that asserts what the output is rewritten for, where the source does not tell it."""
-    return f'assert {condition}, {WRITTEN_FOR}{what}"'
+    return New(f'assert {condition}, {WRITTEN_FOR}{what}"', guard, asserts=(condition, what))
 
 
 @dataclass

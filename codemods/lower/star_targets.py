@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..expr.emission import Refuse, assertion
+from ..expr.emission import Refuse
 from ..expr.values import Python
 from ..render.expressions import render
 from ..syntax.codes import LANGUAGE as CODE
@@ -29,7 +29,7 @@ def assign_starred(scope: Scope, target: ast.Tuple | ast.List, value: ast.expr) 
     text, star = render(scope, value), stars[0]
     behind = len(names) - 1 - star
     if behind:
-        scope.emit(assertion(f"len({text}) >= {len(names) - 1}", f"{len(names) - 1} dimensions at least"))
+        scope.emit_assertion(f"len({text}) >= {len(names) - 1}", f"{len(names) - 1} dimensions at least")
     for place, name in enumerate(bound):
         from_end = f"len({text}) - {len(names) - place}"
         index = str(place) if place < star else from_end

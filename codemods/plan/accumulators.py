@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from ..analysis.positivity import positive
 from ..analysis.unit_loops import passes_from_zero
 from ..expr import algebra
-from ..expr.emission import New, Refuse, assertion
+from ..expr.emission import LOOPS_THAT_RUN, New, Refuse, asserting
 from ..render.expressions import render
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import blocks, bound_by, way_to
@@ -50,8 +50,8 @@ def drop_zeros(scope: Scope) -> None:
         tests = [count for count in counts if asserted.get((suite, count), line) >= line]
         asserted.update({(suite, count): line for count in tests})
         left, guard = replace(new[at], text=_without_zeros(new[at].text)), new[at].guard
-        asserting = [New(assertion(f"{n} > 0", "loops that run"), guard) for n in tests]
-        new[at : at + 1] = [*([left] if left.text else []), *asserting]
+        checks = [asserting(f"{n} > 0", LOOPS_THAT_RUN, guard) for n in tests]
+        new[at : at + 1] = [*([left] if left.text else []), *checks]
         statement, _ = _declared_in(scope.function, declaration.node)
         if statement is not None and not declaration.joined:
             scope.module.plan.edits.replaced[statement] = new

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..expr.emission import New, Refuse
+from ..expr.emission import Refuse, asserting
 from ..render.dtypes import type_name
 from ..syntax import codes
 
@@ -50,5 +50,4 @@ def assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction
     if None in types or (None not in names and len(names) > 1):
         raise Refuse(node, DESTINATION, f"{what}, and is converted twice", "drop dtype=")
     exact = f" or str({types[0]}) == str({scope.nl}.float32)" if computes else ""
-    check = f'assert str({types[1]}) == str({types[0]}){exact}, "rewritten for {what}, which is converted once"'
-    scope.out.append(New(check))
+    scope.out.append(asserting(f"str({types[1]}) == str({types[0]}){exact}", f"{what}, which is converted once"))

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..analysis.maybe_tensors import TENSOR_ATTRIBUTES
-from ..expr.emission import WRITTEN_FOR, New
+from ..expr import algebra
+from ..expr.emission import LOOPS_THAT_RUN, New, asserting
 from ..project.own_assertions import tells
 from ..project.program import Module
 from ..syntax.node_index import walk
@@ -110,15 +111,15 @@ def chained(assertions: Iterable[New]) -> list[New]:
         else:
             joined = sorted(dict.fromkeys([*chains[at][1], *sides]), key=str.isdigit)
             chains[at] = reason, joined
-            found[at] = New(f"assert {' == '.join(joined)}, {reason}")
+            found[at] = asserting(" == ".join(joined), reason)
     return found
 
 
 def _parts(new: New) -> tuple[ast.expr, str]:
-    """What an assertion tests, and its message."""
-    (node,) = ast.parse(new.text).body
-    assert isinstance(node, ast.Assert) and node.msg is not None
-    return node.test, new.text[new.text.index(WRITTEN_FOR) :]
+    """What an assertion tests, and what it is about."""
+    assert new.asserts is not None
+    condition, what = new.asserts
+    return algebra.parse(condition), what
 
 
 def _equal_sides(test: ast.expr) -> list[str]:
@@ -144,7 +145,7 @@ def _always_asserted(module: Module, statement: ast.stmt) -> list[tuple[ast.stmt
 
 
 def _is_assertion(new: New) -> bool:
-    return not new.guard and new.text.startswith("assert ") and WRITTEN_FOR in new.text
+    return not new.guard and new.asserts is not None
 
 
 class _Told:
@@ -165,11 +166,12 @@ class _Told:
         """Is it an assertion of shapes and types of parameters, and of how often loops run, by what is known by now?"""
         if not _is_assertion(new):
             return False
-        nodes = list(walk(ast.parse(new.text)))
+        test, what = _parts(new)
+        nodes = list(walk(test))
         described = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in TENSOR_ATTRIBUTES}
         described |= {n.args[0] for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "isinstance"}
         local = [n for n in nodes if isinstance(n, ast.Name) and n.id in self.counts]
-        counts = new.text.endswith(f'{WRITTEN_FOR}loops that run"')
+        counts = what == LOOPS_THAT_RUN
         return bool(local) and all(
             (n.id in self.parameters and (n in described or counts)) or (n.id in self.sizes and counts) for n in local
         )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..expr import algebra
-from ..expr.emission import New, Refuse
+from ..expr.emission import Refuse, asserting
 from ..expr.values import Index, Shorter, Tile, Value
 from ..syntax import codes
 
@@ -106,7 +106,7 @@ def _ones(sizes: tuple[str, ...]) -> str:
 def _assert(scope: Scope, condition: str) -> None:
     """The kernel asserts a condition on sizes, once in a block."""
     if condition not in scope.sizes:
-        scope.out.append(New(f'assert {condition}, "rewritten for index vectors of one number of dimensions"'))
+        scope.out.append(asserting(condition, "index vectors of one number of dimensions"))
         scope.sizes[condition] = "True"
 
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from ..analysis.unit_loops import counted
 from ..expr import algebra
-from ..expr.emission import Refuse, assertion
+from ..expr.emission import Refuse
 from ..expr.frames import FirstMatmul, Groups, Written
 from ..expr.operands import Operand
 from ..expr.values import EITHER, Declaration, Tile, Value
@@ -420,7 +420,7 @@ def _asserted_apart(scope: Scope, a: Written, b: Written) -> bool:
             continue
         places = _extremes(scope, x, a.ranges), _extremes(scope, y, b.ranges)
         if all(place is not None and algebra.equal(*place, scope.definitions) for place in places):
-            scope.emit(assertion(f"{x} != {y}", "writes into different blocks"))
+            scope.emit_assertion(f"{x} != {y}", "writes into different blocks")
             return True
     return False
 
