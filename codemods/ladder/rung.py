@@ -67,9 +67,9 @@ class Rung(Sheet):
         return tuple(node for node in self.of_kinds((ast.Call,)) if isinstance(node, ast.Call))
 
     @cached_property
-    def appended(self) -> dict[tuple[ast.FunctionDef | None, str], list[tuple[ast.expr, int]]]:
+    def appended(self) -> dict[tuple[ast.AST | None, str], list[tuple[ast.expr, int]]]:
         """By function and name of a list: what is appended to it, and how many levels down, itself being the first."""
-        found: dict[tuple[ast.FunctionDef | None, str], list[tuple[ast.expr, int]]] = {}
+        found: dict[tuple[ast.AST | None, str], list[tuple[ast.expr, int]]] = {}
         for call in self.all_calls:
             callee = call.func
             if not (isinstance(callee, ast.Attribute) and callee.attr == "append" and call.args):
