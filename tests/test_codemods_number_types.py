@@ -50,3 +50,22 @@ def test_the_index_of_a_loop_is_an_integer() -> None:
     looped = KERNEL.format(result="tile\n    for i in nl.affine_range(4):\n        result = nl.multiply(tile, i)")
     text = rewrite(looped, Options(unsafe=True)).source
     assert "dtype=x.dtype" in text and "promoted_dtype" not in text and "isinstance" not in text
+
+
+@pytest.mark.parametrize("text", ["np.float32(0.1)", "np.float32(1.0 / x.shape[1])", "np.dtype(np.float32).type(0.5)"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])
+def test_a_float_of_numpy_that_tiles_are_computed_with_is_one_of_pythons(migrate: Any, text: str, dtype: str) -> None:
+    body = f"nl.add(tile, s)\n    part = {text}\n    result = nl.multiply(nl.maximum(result, part), {text})"
+    source = "import numpy as np" + KERNEL.format(result=body)
+    fill = {"fill": "integers"} if dtype == "int32" else {}
+    migration = migrate(source, {"x": TensorSpec((8, 16), dtype, **fill), "s": 1}, Options(unsafe=True))
+    assert not migration.trouble and not migration.outcome.findings
+    assert "np." not in migration.outcome.source
+
+
+@pytest.mark.parametrize("number", ["np.float32(0.1)", "np.int32(3)", "np.float16(2)"])
+def test_a_number_of_numpy_that_the_module_defines_is_left(number: str) -> None:
+    source = f"import numpy as np\nTHREE = {number}\n" + KERNEL.format(result="nl.multiply(tile, THREE)")
+    outcome = rewrite(source, Options(unsafe=True))
+    assert [(f.code, f.line) for f in outcome.findings if "a number of NumPy's" in f.message] == [("NKI005", 11)]
+    assert f"THREE = {number}\n" in outcome.source and "nl.multiply(tile, THREE)" in outcome.source

@@ -11,7 +11,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.tables import dtype_name, is_function
-from ..expr.values import Api, DType, Python, Value
+from ..expr.values import Api, DType, OfNumpy, Python, Value
 from ..project.program import Module
 from ..syntax import codes
 from ..syntax.module_level import module_statements, stand_ins
@@ -83,6 +83,8 @@ def _global_value(scope: Scope, value: ast.expr) -> Value:
         return Api(qualified)
     if isinstance(value, ast.Constant) and type(value.value) is int:
         return Python(value.value > 0)
+    if isinstance(value, ast.Call) and dtype_name(scope.qualified(value.func) or "") is not None:
+        return OfNumpy()
     return Python()
 
 

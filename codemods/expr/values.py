@@ -48,6 +48,14 @@ class Numbers(Python):
 
 
 @dataclass(frozen=True)
+class OfNumpy(Python):
+    """A number of a type of NumPy's, ``np.float32(0.1)``, that a module defines.
+
+    NKI's front end takes it for ``None``. Source: KLR, ``interop/klr/gather.c``, ``value``: it knows Python's numbers.
+    """
+
+
+@dataclass(frozen=True)
 class Keyed(Python):
     """A dictionary whose keys, whole numbers, the rewrite writes as strings."""
 

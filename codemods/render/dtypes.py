@@ -17,6 +17,7 @@ from ..analysis.classes import class_of
 from ..analysis.scope import Scope
 from ..expr.algebra import choice, parse
 from ..expr.emission import Condition
+from ..expr.tables import dtype_name
 from ..expr.values import Hbm, Numbers, Python
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import default_values, is_shape, named_parameters
@@ -145,9 +146,23 @@ def _other_names(scope: Scope, statement: ast.Assign, name: str) -> set[str]:
 
 
 def _of_call(scope: Scope, node: ast.Call) -> str | None:
-    if scope.qualified(node.func) in _COUNTS:
+    name = scope.qualified(node.func) or ""
+    if name in _COUNTS:
         return WEAK_INT
+    if (typed := numpy_type(scope, node)) in ITEMSIZE:
+        return f"{scope.nl}.{typed}"  # a number of that type, no weak one
     return _CONVERSIONS.get(node.func.id) if isinstance(node.func, ast.Name) else None
+
+
+def numpy_type(scope: Scope, node: ast.Call) -> str | None:
+    """``float32`` for ``np.float32(x)`` and ``np.dtype(np.float32).type(x)``, ``?`` where only a trace tells it."""
+    qualified = scope.qualified(node.func) or ""
+    if qualified.startswith("np."):
+        return dtype_name(qualified)
+    made = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr == "type" else None
+    if not isinstance(made, ast.Call) or scope.qualified(made.func) != "np.dtype" or len(made.args) != 1:
+        return None
+    return scope.evaluator.type_name(scope, scope.evaluator.dtype_text(scope, made.args[0])) or "?"
 
 
 def _traced(scope: Scope, text: str) -> str:

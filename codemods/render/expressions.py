@@ -16,7 +16,7 @@ from ..analysis.objects import changing_part
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.tables import activation_token, beta2_has, beta2_lacks, dtype_name, operator_token, refusal_note
-from ..expr.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
+from ..expr.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, OfNumpy, Python, Spelled, Tile
 from ..syntax import codes
 from ..syntax.codes import DATA_TYPES as DTYPES
 from ..syntax.codes import LANGUAGE, UNSUPPORTED
@@ -244,6 +244,9 @@ def _check_name(scope: Scope, node: ast.Name) -> None:
             f"the index vector '{node.id}' is used outside a subscript",
             "Beta 2 has no index vectors",
         )
+    if isinstance(value, OfNumpy):
+        what = f"'{node.id}' is a number of NumPy's, which NKI's front end takes for None"
+        raise Refuse(node, DTYPES, what, "write a number of Python's where it is defined")
     if isinstance(value, Numbers):
         raise Refuse(node, DTYPES, f"the numpy array '{node.id}' as a whole", "use its elements, one by one")
     if isinstance(value, Mask):

@@ -7,13 +7,13 @@ the type; so is a whole number that its type holds. Anything else could be compu
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
 
 from ..expr.emission import Refuse
-from ..expr.tables import dtype_name
 from ..syntax.node_index import walk
 from ..syntax.nodes import parents_of
+from .dtypes import WEAK_FLOAT, numpy_type, scalar_type
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
@@ -26,10 +26,13 @@ _WHOLE |= {
     "float16": (-2048, 2048),
 }
 
+_COMPUTE = frozenset({"nl.add", "nl.subtract", "nl.multiply", "nl.maximum", "nl.minimum"})
+"""Functions of two tiles, or of a tile and a number, whose type is part of the result's."""
+
 
 def typed_number(scope: Scope, node: ast.Call, code: str) -> str | None:
     """A number of a numpy type as Beta 2 writes it; ``None`` for any other call."""
-    dtype = _type_of(scope, node)
+    dtype = numpy_type(scope, node)
     if dtype is None:
         return None
     if len(node.args) != 1 or node.keywords or not _only_instructions_get(scope, node, dtype):
@@ -43,23 +46,15 @@ def typed_number(scope: Scope, node: ast.Call, code: str) -> str | None:
     return scope.evaluator.render(scope, node.args[0])
 
 
-def _type_of(scope: Scope, node: ast.Call) -> str | None:
-    """``float32`` for ``np.float32(x)`` and ``np.dtype(np.float32).type(x)``."""
-    qualified = scope.qualified(node.func) or ""
-    if qualified.startswith("np."):
-        return dtype_name(qualified)
-    made = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr == "type" else None
-    if not isinstance(made, ast.Call) or scope.qualified(made.func) != "np.dtype" or len(made.args) != 1:
-        return None
-    return scope.evaluator.type_name(scope, scope.evaluator.dtype_text(scope, made.args[0])) or "?"
-
-
 def _only_instructions_get(scope: Scope, node: ast.Call, dtype: str) -> bool:
     """Does a number come to instructions only, which round it as its type does?"""
-    if dtype != "float32" and not _is_held(node.args[0], dtype):
+    number = node.args[0]
+    if dtype != "float32" and not _is_held(number, dtype):
         return False
+    of_one_type = dtype == "float32" and scalar_type(scope, number) == WEAK_FLOAT  # a float of Python's counts as it
+    functions = _COMPUTE if of_one_type else frozenset[str]()
     parents = parents_of(scope.function)
-    return all(_is_operand(scope, use, parents) for use in _uses(scope, node, parents))
+    return all(_is_operand(scope, use, parents, functions) for use in _uses(scope, node, parents))
 
 
 def _is_held(node: ast.expr, dtype: str) -> bool:
@@ -82,10 +77,11 @@ def _uses(scope: Scope, node: ast.Call, parents: dict[ast.AST, ast.AST]) -> Iter
             yield use
 
 
-def _is_operand(scope: Scope, use: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Is a number the argument of an instruction?"""
+def _is_operand(scope: Scope, use: ast.AST, parents: dict[ast.AST, ast.AST], functions: Set[str]) -> bool:
+    """Is a number the argument of an instruction, or of one of some functions?"""
     parent = parents.get(use)
     call = parents.get(parent) if isinstance(parent, ast.keyword) else parent
-    return (
-        isinstance(call, ast.Call) and use is not call.func and (scope.qualified(call.func) or "").startswith("nisa.")
-    )
+    if not isinstance(call, ast.Call) or use is call.func:
+        return False
+    name = scope.qualified(call.func) or ""
+    return name.startswith("nisa.") or name in functions

@@ -4,11 +4,13 @@ Why: Beta 2 refuses numpy data types, and kernels cannot use numpy at all. ``np.
 ``np.dtype(t).itemsize`` and ``nl.finfo(t).min`` numbers where the source tells the type. Where it does not
 (``x.dtype``), the output calls a small function that looks the type up, as for ``getattr(nl, config.dtype)``. An array
 of ``np.arange`` and of arithmetic on such arrays becomes a list that a loop fills, its ``.max()`` the largest element
-of the list; ``np.prod`` of a part of a shape and ``math.prod`` are a small function, ``np.inf`` is ``math.inf``.
+of the list; ``np.prod`` of a part of a shape and ``math.prod`` are a small function, ``np.inf`` is ``math.inf``. A
+number of a type, ``np.float32(0.1)``, is the number where only instructions get it, which round it so.
 
-Safe. Left alone: other uses of numpy in a kernel.
+Safe. Left alone: other uses of numpy in a kernel, and numbers of NumPy that the module defines: the front end of NKI,
+which knows Python's numbers only, takes them for ``None``.
 
-Source: NKI 2.28, "Data types": numpy types are not supported as arguments.
+Source: NKI 2.28, "Data types": numpy types are not supported as arguments. KLR, ``interop/klr/gather.c``, ``value``.
 """
 
 from __future__ import annotations
