@@ -46,3 +46,30 @@ def test_a_number_on_the_left_is_the_same_instruction(migrate, expression):
     )
     migration = migrate(source, {"x": TensorSpec((8, 16), "float32", "integers", low=-3, high=3)}, Options(unsafe=True))
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+SELECTED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((2, 64, 16), dtype=nl.float32, buffer=nl.shared_hbm)
+    i = nl.arange(64)[:, None]
+    j = nl.arange(16)[None, :]
+    for b in nl.affine_range(2):
+        t = nl.load(x[0:64, 0:16])
+        nl.store(out[b], nisa.affine_select(pred={predicate}, on_true_tile=t, on_false_value=-1.0))
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    "predicate", ["10 < j + b", "3 * b >= i - j", "j != i", "-2 * i <= 5 - j", "b > j", "0 == j - i"]
+)
+def test_a_predicate_from_either_side_is_one_instruction(migrate, predicate):
+    x = TensorSpec((64, 16), "float32", "normal")
+    migration = migrate(SELECTED.format(predicate=predicate), {"x": x}, Options(unsafe=True))
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

@@ -10,7 +10,7 @@ from ..errors import KernelError
 from ..memory import Array, View
 from ..numerics import FLOAT32, is_integer, to_float32
 from ..packed import is_packed, type_name
-from ..spec.operators import BITWISE, one_spelling
+from ..spec.operators import BITWISE, MIRRORED, one_spelling
 from .core import Result, result_of
 from .operators import ACTIVATIONS, alu, apply_alu
 from .quotients import inverse
@@ -225,7 +225,20 @@ def affine_select(predicate: Array, on_true: View, on_false: float, attributes: 
     ``attributes`` describe the predicate the same way in both front ends (:func:`affine_attributes`).
     """
     values = np.where(np.broadcast_to(predicate, on_true.array.shape), to_float32(on_true.array), np.float32(on_false))
-    return result_of("affine_select", values, (("on_true", on_true),), (*attributes, ("on_false", float(on_false))))
+    described = (*_one_predicate(attributes), ("on_false", float(on_false)))
+    return result_of("affine_select", values, (("on_true", on_true),), described)
+
+
+def _one_predicate(attributes: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    """A predicate in the one form of ``10 < i`` and ``i > 10``: its first step that is not 0 is positive."""
+    told = dict(attributes)
+    steps = [told["channel_multiplier"], *(step for step, _ in told["pattern"])]
+    if next((step for step in steps if step), 1) > 0:
+        return attributes
+    turned = {name: -told[name] for name in ("offset", "channel_multiplier")}
+    pattern = tuple((-step, count) for step, count in told["pattern"])
+    operator = MIRRORED.get(told["cmp_op"], told["cmp_op"])
+    return tuple({**told, **turned, "pattern": pattern, "cmp_op": operator}.items())
 
 
 def select(op: str, predicate: View, on_true: Operand, on_false: Operand) -> Result:
