@@ -46,3 +46,31 @@ def test_their_addresses_count(migrate, change):
     moved = migrate(SOURCE.replace(*change), ARGS, Options())
     assert compare_layout(migrated.before, migrated.after).verdict.value == "equal"
     assert compare_layout(migrated.before, moved.after).verdict.value == "different"
+
+
+HANDED_BACK = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def least(t, u):
+    return nl.{name}(t, u)
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((64, 16), dtype=nl.float32, buffer=nl.shared_hbm)
+    a = nl.load(x, dtype=nl.{dtype})
+    b = nl.ndarray((64, 16), dtype=nl.{own})
+    b[...] = least(a, a)
+    nl.store(out, b)
+    return out
+"""
+
+
+@pytest.mark.parametrize("own", ["bfloat16", "float16", "int8"])
+@pytest.mark.parametrize("name", ["minimum", "add", "multiply"])
+def test_a_float32_that_a_helper_hands_back_and_a_copy_rounds_is_computed_there(migrate, name, own):
+    source = HANDED_BACK.format(name=name, dtype="float32", own=own)
+    migration = migrate(source, {"x": TensorSpec((64, 16), "float32", "normal")}, Options())
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
