@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from first_rung import Options
+from first_rung import Options, rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 KERNEL = """\
@@ -40,3 +40,30 @@ def test_rates_of_other_rows_end_the_rewritten_kernel(migrate, rate, rows):
     migration = migrate(KERNEL.format(rate=rate, rows=rows), {"x": X}, UNSAFE)
     assert any("rewritten for a dropout rate for each partition" in trouble for trouble in migration.trouble)
     assert not any(trouble.startswith("old") for trouble in migration.trouble)
+
+
+SEEDED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, seed):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.random_seed(seed={seed})
+    nl.store(out, value=nl.dropout(nl.load(x), rate=0.5))
+    return out
+"""
+
+
+@pytest.mark.parametrize("seed", ["nl.full((1, 1), 7, dtype=nl.float32)", "nl.load(seed, dtype=nl.int16)"])
+def test_a_seed_of_other_bits_than_those_of_a_number_is_left(seed):
+    assert [f.code for f in rewrite(SEEDED.format(seed=seed), UNSAFE).findings][:1] == ["NKI032"]
+
+
+@pytest.mark.parametrize(("dtype", "is_equal"), [("int32", True), ("uint32", True), ("float32", False)])
+def test_a_seed_of_a_launch_is_an_integer_of_32_bits(migrate, dtype, is_equal):
+    args = {"x": X, "seed": TensorSpec((1, 1), dtype, "integers", low=3, high=9)}
+    migration = migrate(SEEDED.format(seed="nl.load(seed)"), args, UNSAFE)
+    assert (migration.trouble == ()) == is_equal
+    assert is_equal or any("rewritten for a seed of 32 bits" in trouble for trouble in migration.trouble)

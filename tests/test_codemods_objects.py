@@ -180,3 +180,29 @@ def test_a_slice_that_a_changing_object_bounds_keeps_its_size(migrate):
 def test_the_class_of_a_global_object_is_one_that_kernels_use():
     text = STATE.replace("    cfg = Config(8)\n", "").replace("\n\n@nki.jit", "\n\ncfg = Config(8)\n\n\n@nki.jit")
     assert "class Config(nl.NKIObject):" in rewrite(text).source
+
+
+TYPES = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((2, 64, 16), dtype=nl.float32, buffer=nl.shared_hbm)
+    types = {"a": nl.bfloat16}
+    tile = nl.ndarray((64, 16), dtype=types["a"])
+    tile[...] = nl.load(x)
+    types["a"] = nl.float32
+    squared = nl.multiply(tile, tile)
+    nl.store(out[0], squared)
+    types["a"] = nl.float16
+    nl.store(out[1], nl.multiply(squared, squared))
+    return out
+"""
+
+
+@pytest.mark.parametrize("source", [TYPES, TYPES.replace('{"a": nl.bfloat16}', "[nl.bfloat16]").replace('"a"', "0")])
+def test_a_type_in_a_container_is_that_of_the_declaration(migrate, source):
+    migration = migrate(source, {"x": TensorSpec((64, 16), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from first_rung import Options, rewrite
 from nki_migrate.cli import main
+from nki_migrate.runtime.cases import TensorSpec
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n"
 KERNEL = HEAD + (
@@ -123,3 +124,20 @@ def test_a_number_that_may_be_a_float_is_asked_whether_it_is_one(source: str) ->
     tile = "tile" if "many" in source else "x"
     assert f"dtype=(nl.float32 if isinstance(count * count, float) else {tile}.dtype)" in " ".join(text.split())
     assert FLOATS.replace("x.", f"{tile}.") in " ".join(text.split()) and "promoted_dtype" not in text
+
+
+TRUTHS = HEAD + (
+    "@nki.jit\ndef k(x, flag=True):\n    out = nl.ndarray((4, 8, 16), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+    "    tile = nl.load(x, dtype=nl.{dtype})\n    truth = True\n    whole = 1\n"
+    "    nl.store(out[0], nl.add(tile, True))\n    nl.store(out[1], nl.{name}(tile, truth))\n"
+    "    nl.store(out[2], nl.multiply(tile, not whole))\n    nl.store(out[3], tile + whole)\n    return out\n"
+)
+
+
+@pytest.mark.parametrize("name", ["add", "left_shift", "bitwise_or"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32"])
+def test_a_truth_is_a_uint8_beside_a_tile(migrate, dtype: str, name: str) -> None:
+    largest = 2 ** (8 * int(dtype[-2:].strip("t")) // 8 - dtype.startswith("int")) - 1 if dtype != "int32" else 9
+    x = TensorSpec((8, 16), dtype, "integers", low=max(largest - 3, 1), high=largest)
+    migration = migrate(TRUTHS.format(dtype=dtype, name=name), {"x": x}, Options(unsafe=True))
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

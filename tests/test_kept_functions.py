@@ -142,3 +142,10 @@ def test_a_tile_behind_a_statement_that_is_left_has_its_shape():
     )
     outcome = rewrite(kernel(*lines, parameters="x"), TODAY)
     assert outcome.findings and "def " not in outcome.source.replace("def k", "")
+
+
+def test_a_variance_of_integers_is_a_float_and_does_not_stay(migrate):
+    text = kernel("t = nl.load(x, dtype=nl.int32)", "nl.store(out[:, 0:1], nl.var(t, axis=1))", parameters="x")
+    migration = migrate(text, {"x": TensorSpec((8, 5), "float32", "integers", low=-9, high=9)}, TODAY)
+    assert "nl.var" not in migration.outcome.source
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

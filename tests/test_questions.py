@@ -21,7 +21,7 @@ from nki_migrate.codemods.analysis.scope import Scope
 from nki_migrate.codemods.project.program import Module
 from nki_migrate.codemods.syntax.node_index import tree_of, trees_kept
 
-CACHES = {"object_classes", "interpreted", "unpacking"}
+CACHES = {"object_classes", "interpreted", "unpacking", "changed_by"}
 """What is found once, of what does not change."""
 
 ACTS = {

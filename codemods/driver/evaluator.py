@@ -12,7 +12,7 @@ from ..lower.items import basic_item, is_slice
 from ..lower.number_tables import is_element, reduced_table
 from ..lower.operator_values import operator_choice, operator_value
 from ..render.dtypes import type_name
-from ..render.expressions import is_pure, render, render_stable
+from ..render.expressions import is_pure, render, render_named, render_stable
 from ..render.type_names import dtype_text
 from ..render.vector_calls import called, is_unread
 from ..rules.allocator_objects import object_allocator
@@ -22,6 +22,7 @@ from .functions import walk_function
 EVALUATOR = Evaluator(
     render=render,
     render_stable=render_stable,
+    render_named=render_named,
     is_pure=is_pure,
     operand=operand,
     is_slice=is_slice,

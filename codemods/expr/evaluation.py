@@ -25,16 +25,17 @@ Perhaps = Callable[[Any, ast.Call], str | None]
 class Evaluator:
     """One function for each question. All get the scope first, then the expression (or the text of a data type).
 
-    ``render`` and ``render_stable`` give text, ``operand`` a tensor operand, ``called_tensor`` that of a call,
-    ``temporary`` that of a computation, ``lower_operator`` what an operator computes; ``called``, ``call_value`` and
-    ``nested_call`` what a call gives, ``module_function`` the function that it calls. ``is_pure``, ``is_unread``,
-    ``is_computation``, ``is_element`` and ``is_slice`` are truths about an expression. ``creation`` and ``declare`` are
-    of declarations, ``object_allocator`` of what gives their addresses. ``walk_function`` reads a
+    ``render``, ``render_stable`` and ``render_named`` give text, ``operand`` a tensor operand, ``called_tensor`` that
+    of a call, ``temporary`` that of a computation, ``lower_operator`` what an operator computes; ``called``,
+    ``call_value`` and ``nested_call`` what a call gives, ``module_function`` the function that it calls. ``is_pure``,
+    ``is_unread``, ``is_computation``, ``is_element`` and ``is_slice`` are truths about an expression. ``creation`` and
+    ``declare`` are of declarations, ``object_allocator`` of what gives their addresses. ``walk_function`` reads a
     function for a caller.
     """
 
     render: Text
     render_stable: Text
+    render_named: Callable[[Any, ast.expr, str], str]
     is_pure: Truth
     operand: Callable[[Any, ast.expr], Operand | None]
     is_slice: Truth

@@ -301,7 +301,8 @@ def _reads_column(instruction: Instruction) -> bool:
 
 def _free_name(scope: Scope, instruction: Instruction, name: str, node: ast.expr) -> str:
     """A name for the result: another one where the instruction still reads what ``name`` was."""
-    parts = [value.text(()) if isinstance(value, Operand) else value for _, value in instruction.arguments]
+    given = [*instruction.arguments, *(instruction.first.arguments if instruction.first is not None else ())]
+    parts = [value.text(()) if isinstance(value, Operand) else value for _, value in given]
     parts += [*(instruction.dims or ()), instruction.like, instruction.dtype or ""]
     read = any(name in algebra.names(part) for part in parts if part)
     return scope.fresh(name_of_more(scope, name, instruction, node)) if read else name

@@ -205,9 +205,14 @@ def _without_instruction(call: Call) -> Instruction:
 
 @keeps("nl.softmax", "nl.var")
 def _normalized(call: Call) -> Operand | None:
-    """``nl.var`` of later versions keeps the reduced dimensions: only of two dimensions is that one shape."""
+    """``nl.var`` of later versions keeps the reduced dimensions: only of two dimensions is that one shape.
+
+    It keeps the type, too, where Beta 1 gave the variance of integers in float32.
+    """
     view = _normalizable(call, "x", "axis")
     if view is None or view.dims is None or (call.name == "nl.var" and len(view.dims) != 2):
+        return None
+    if call.name == "nl.var" and not call.has("dtype") and is_integer(call.scope, view.dtype):
         return None
     axes = tuple(range(1, len(view.dims)))
     given: dict[str, Operand | str] = {"x": view, "axis": _axis_text(call, call.arguments["axis"], axes)}

@@ -42,9 +42,9 @@ def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
     ``name`` is what the source calls it, where the node is its definition.
     """
     if isinstance(node, ast.UnaryOp):
-        return scalar_type(scope, node.operand, name)
-    if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
-        return WEAK_FLOAT if isinstance(node.value, float) else WEAK_INT
+        return _of_sign(scope, node, name)
+    if isinstance(node, ast.Constant) and type(node.value) in (bool, int, float):
+        return {bool: f"{scope.nl}.uint8", int: WEAK_INT, float: WEAK_FLOAT}[type(node.value)]
     if isinstance(node, ast.BinOp):
         return _of_arithmetic(scope, node, name)
     counted = node.value if isinstance(node, ast.Subscript) else node
@@ -57,6 +57,14 @@ def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
     if isinstance(node, ast.Subscript) and (isinstance(node.value, ast.Name) or is_shape(node.value)):
         return WEAK_INT if _is_whole_number(scope, node) else None
     return _of_attribute(scope, node)
+
+
+def _of_sign(scope: Scope, node: ast.UnaryOp, name: str) -> str | None:
+    """How ``-x`` or ``not x`` takes part in promotion: Python's sign of a truth is an integer."""
+    truth, operand = f"{scope.nl}.uint8", scalar_type(scope, node.operand, name)
+    if isinstance(node.op, ast.Not):
+        return truth
+    return WEAK_INT if operand == truth else operand
 
 
 def _of_attribute(scope: Scope, node: ast.expr) -> str | None:

@@ -59,17 +59,18 @@ def render_stable(scope: Scope, node: ast.expr) -> str:
     return render_named(scope, node)
 
 
-def render_named(scope: Scope, node: ast.expr) -> str:
-    """Text of a number that outlives its statement: parts of objects and containers that can change get a name.
+def render_named(scope: Scope, node: ast.expr, hint: str = "size") -> str:
+    """Text of a number or type that outlives its statement: parts of objects and containers that can change get a name.
 
-    So do calls of functions that may give another number, or do something, when they are called again.
+    So do calls of functions that may give another one, or do something, when they are called again. ``hint`` is the
+    name of an element.
     """
     parts = _changing_parts(scope, node)
     cases = any(isinstance(part, ast.IfExp | ast.BoolOp) for part in walk(node))
     for part in parts:
         if cases:
             raise Refuse(node, UNSUPPORTED, "a part of an object that only some cases read", "give it a name first")
-        _give_name(scope, part)
+        _give_name(scope, part, hint)
     return render(scope, node)
 
 
@@ -90,13 +91,13 @@ def only_computes(scope: Scope, call: ast.Call) -> bool:
     return is_pure(scope, call) or is_formula(scope, call)
 
 
-def _give_name(scope: Scope, part: ast.expr) -> None:
+def _give_name(scope: Scope, part: ast.expr, element: str) -> None:
     """``size = config.size`` in front of the statement that reads it."""
     if part in scope.given:
         return
     text = render(scope, part)
     called = part.func if isinstance(part, ast.Call) else None
-    hint = part.attr if isinstance(part, ast.Attribute) else "size"
+    hint = part.attr if isinstance(part, ast.Attribute) else element
     if isinstance(part, ast.Call) and isinstance(called, ast.Name | ast.Attribute) and not is_pure(scope, part):
         hint = f"{called.id if isinstance(called, ast.Name) else called.attr}_result"
     name = scope.fresh(hint)

@@ -6,6 +6,7 @@ import ast
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, LIMITS
 
+from ..analysis.objects import changing_part
 from ..analysis.scope import Scope
 from ..expr.tables import dtype_name
 from ..expr.values import DType
@@ -14,12 +15,14 @@ from .support import dtype_named_function, itemsize_function, limit_function
 
 
 def dtype_text(scope: Scope, node: ast.expr) -> str:
-    """Beta 2 text of a data type. Strings such as ``"float32"`` become ``nl.float32``."""
+    """Beta 2 text of a data type, which outlives its statement. Strings such as ``"float32"`` become ``nl.float32``."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         name = dtype_name(f"np.{node.value}") or node.value
         scope.apply(DATA_TYPES, node)
         return f"{scope.nl}.{name}"
-    return scope.evaluator.render(scope, node)
+    if isinstance(node, ast.Call) and _is_named(scope, node) and not changing_part(scope, node):
+        return scope.evaluator.render(scope, node)
+    return scope.evaluator.render_named(scope, node, "dtype")
 
 
 def is_dtype(scope: Scope, node: ast.expr) -> bool:

@@ -6,7 +6,8 @@ partition, byte), which becomes ``address=(partition, bank * 2048 + byte)``. ``f
 arguments of the call, a dict keyed by the block index into a tuple, a factory that returns a closure into one
 function.
 
-Safe where the function has no state of its own. Left alone: functions that change global names, lambdas, callables
+Safe where the function has no state: it is called in the loop where a tile is declared, and perhaps more than once.
+Left alone: functions that change what outlives the call, or read what another function changes; lambdas, and callables
 that the source does not show.
 
 Source: direct allocation guide, "ncc.sbuf.alloc()" (the compiler calls the function by keyword).
@@ -17,6 +18,7 @@ from __future__ import annotations
 import ast
 import itertools
 
+from ..analysis.function_state import state_of
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import Refuse
@@ -64,10 +66,12 @@ def _function(scope: Scope, node: ast.expr, rank: int) -> tuple[str, list[str]]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         factory = _module_function(scope, node.func.id)
         if factory is not None:
+            _check_state(scope, node, factory.node)
             name = factory_as_function(scope, node, factory.node)
             return name, _factory_arguments(scope, node, factory.node)
     function = _named_function(scope, node)
     if function is not None:
+        _check_state(scope, node, function.node)
         return lift(scope, function) if function.name in scope.env else (function.name, [])
     what = "has no name" if isinstance(node, ast.Lambda) else "the source does not show"
     raise Refuse(
@@ -76,6 +80,21 @@ def _function(scope: Scope, node: ast.expr, rank: int) -> tuple[str, list[str]]:
         f"an allocation function that {what}",
         "compute address= by hand, or give a function that is defined with def",
     )
+
+
+def _check_state(scope: Scope, node: ast.expr, function: ast.FunctionDef) -> None:
+    """Raise :class:`Refuse` unless each call of a function, or of what a factory makes, gives the same address."""
+    around = scope.outermost if function.name in scope.env else None
+    made = [(inner, function) for inner in function.body if isinstance(inner, ast.FunctionDef)]
+    states = [state_of(scope.module, each, outer) for each, outer in [(function, around), *made]]
+    state = next(filter(None, states), "")
+    if state:
+        raise Refuse(
+            node,
+            CODE,
+            f"the address that '{function.name}' gives depends on '{state}', which changes from call to call",
+            "compute the addresses in the kernel, with a counter",
+        )
 
 
 def _named_function(scope: Scope, node: ast.expr) -> Function | None:

@@ -267,7 +267,9 @@ def _change(scope: Scope, plan: Plan, loops: Sequence[ast.For]) -> str:
     closure = set().union(*(names_read_by_nested(scope.outermost).get(name, ()) for name in read))
     if any(scope.assigned[name] > 1 for name in read | closure) or not all(_is_its_own(scope, loop) for loop in loops):
         return "a size or an address of it changes"
-    return "an object that its address depends on changes" if closure & _changed_objects(scope) else ""
+    is_computed = isinstance(plan.buffer, Allocator) and plan.buffer.kind == "alloc"
+    objects = closure | read if is_computed else closure
+    return "an object that its address depends on changes" if objects & _changed_objects(scope) else ""
 
 
 def _is_its_own(scope: Scope, loop: ast.For) -> bool:

@@ -6,7 +6,8 @@ is written first.
 
 Review (``--unsafe`` writes them): which random bits follow from a seed is the hardware's business, and the public front
 end of Beta 2 calls the probability that of keeping an element, where the documentation has that of dropping it. On the
-emulator both versions draw the same bits. Left alone: masks on index vectors, rates that are tiles of another shape.
+emulator both versions draw the same bits. Left alone: masks on index vectors, rates that are tiles of another shape,
+seeds in tiles of another type than int32 and uint32, of which ``nisa.set_rng_seed`` would read the bits.
 
 Source: ``nki.isa.dropout`` and ``nki.isa.set_rng_seed`` of the 2.28 API reference.
 """
@@ -21,6 +22,7 @@ from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.values import Tile
 from ..lower.compute import Call, bound_call, materialized, operand_or_text
+from ..render.dtypes import type_name
 from .masks import masked
 
 CODE = "NKI032"
@@ -52,6 +54,16 @@ def _check_column(call: Call, rate: Operand, x: Operand) -> None:
     scope.assert_equal(rate.rows, x.rows, "a dropout rate for each partition")
 
 
+def _check_word(call: Call, seed: Operand) -> None:
+    """A seed that is a tile has an integer of 32 bits: of any other type, ``set_rng_seed`` would read other bits."""
+    scope, nl = call.scope, call.scope.nl
+    known = type_name(scope, seed.dtype)
+    if seed.dtype is None or known not in (None, "int32", "uint32"):
+        raise call.refuse(CODE, "a seed that is no integer of 32 bits", "load or copy it as nl.int32")
+    if known is None:
+        scope.assert_that(f"{seed.dtype} == {nl}.int32 or {seed.dtype} == {nl}.uint32", "a seed of 32 bits")
+
+
 def _accept(scope: Scope, node: ast.expr, what: str, result: Tile | None = None) -> None:
     """Raise :class:`Refuse` unless the user accepts what needs a review."""
     if not scope.module.options.unsafe:
@@ -67,7 +79,9 @@ def random_seed(scope: Scope, node: ast.Call) -> None:
         if scope.clamps:
             raise call.refuse(CODE, "a seed under a mask on index vectors", "guard it with an if")
         _accept(scope, node, "a seed: the random bits that follow from it are others")
-        if isinstance(seed, str):
+        if isinstance(seed, Operand):
+            _check_word(call, seed)
+        else:
             number = Instruction("memset", [("value", seed)], ("1", "1"), f"{scope.nl}.int32")
             seed = materialized(scope, node, number)
         scope.emit(f"{scope.nisa}.set_rng_seed(src_seeds={seed.text(())})")

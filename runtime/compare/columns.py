@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..events import Event, Operand
+from ..spec.operators import one_spelling
 
 _EXACT = frozenset({"int32", "uint32"})
-_COMMUTES = frozenset({"add", "multiply", "maximum", "minimum", "equal", "not_equal"})
 
 
 def as_scalar(old: Event, new: Event) -> Iterator[Event]:
@@ -31,8 +31,9 @@ def as_scalar(old: Event, new: Event) -> Iterator[Event]:
     if operator == "power":
         return  # it runs on another engine than a tensor_scalar
     for data, operand, is_reversed in ((left, right, False), (right, left, True)):
-        computed = [("op0", operator)]
-        if is_reversed and operator not in _COMMUTES:
+        recorded, is_swapped = one_spelling(operator, is_reversed)
+        computed = [("op0", recorded)]
+        if is_swapped:
             computed.append(("reverse0", True))
         operands = dst, replace(data, role="data"), replace(operand, role="operand0")
         yield replace(old, op=new.op, operands=operands, attributes=(*computed, *told.items()))

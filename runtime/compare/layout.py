@@ -134,12 +134,51 @@ def _compare_programs(old: Program, new: Program) -> tuple[list[Difference], lis
                 del left[name], right[other]
                 notes.append(f"'{name}' is '{other}' after" + (f": {relation}" if relation else ""))
                 break
-    notes += _without_spares(left, right)
+    notes += _of_one_line(left, right) + _without_spares(left, right)
     shared = [name for name in left if name in right]
     differences = [_with_maps(_divergence(left.pop(name), right.pop(name)), old, new) for name in shared]
     differences += [_missing(tensor, new, "after") for tensor in left.values()]
     differences += [_missing(tensor, old, "before") for tensor in right.values()]
     return differences, notes
+
+
+def _of_one_line(left: dict[str, Tensor], right: dict[str, Tensor]) -> list[str]:
+    """Take out what one line declares for several variables, as a helper does, and what it is under one name."""
+    notes = []
+    for names, old in _merged(left):
+        other = next((name for name, new in right.items() if same_layout(old, new) == ""), None)
+        if other is not None:
+            del right[other]
+            notes.append(f"{old.name} are '{other}' after")
+            for name in names:
+                del left[name]
+    for names, new in _merged(right):
+        other = next((name for name, old in left.items() if same_layout(old, new) == ""), None)
+        if other is not None:
+            del left[other]
+            notes.append(f"'{other}' is {new.name} after")
+            for name in names:
+                del right[name]
+    return notes
+
+
+def _merged(tensors: dict[str, Tensor]) -> list[tuple[list[str], Tensor]]:
+    """The tensors that one line declares, where it declares several, as one: their tiles in the order of the run."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for name, tensor in tensors.items():
+        lines = {(tile.file, tile.line) for tile in tensor.tiles}
+        if len(lines) == 1:
+            found.setdefault(lines.pop(), []).append(name)
+    merged = []
+    for names in found.values():
+        parts = [tensors[name] for name in names]
+        tiles = sorted((tile for part in parts for tile in part.tiles), key=lambda tile: tile.uid)
+        accesses = frozenset().union(*(part.accesses for part in parts))
+        called = " and ".join(f"'{name}'" for name in names)
+        whole = Tensor(called, tuple(tiles), accesses, sum(part.others for part in parts))
+        if len(names) > 1:
+            merged.append((names, whole))
+    return merged
 
 
 def _without_spares(left: dict[str, Tensor], right: dict[str, Tensor]) -> list[str]:

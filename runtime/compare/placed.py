@@ -1,8 +1,9 @@
 """A result that is computed into a tile of its own and copied to its place is computed there.
 
 The new kernel has such a tile where the source does not tell that the type which a call says is that of its
-destination. The two are one instruction where the copy rounds nothing, or where the instruction only moves what it
-reads. Source: rule NKI021 (``dtype=`` of a call whose result is assigned to a part of a tile).
+destination. The two are one instruction where the copy rounds nothing, where the instruction only moves what it reads,
+and where the tile has the float32 that the instruction computes, which only the copy rounds. Source: rule NKI021
+(``dtype=`` of a call whose result is assigned to a part of a tile).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from .trace import Program, TileRow
 COPY = "tensor_copy"
 _MOVES = frozenset({"nc_transpose", "tensor_copy", "dma_copy"})
 """Instructions that compute nothing: a type that is converted after them is converted by them."""
+_IN_FLOAT32 = frozenset({"activation", "reciprocal", "scalar_tensor_tensor", "tensor_reduce"})
+_IN_FLOAT32 |= {"tensor_scalar", "tensor_tensor", "tensor_tensor_scan"}
 
 
 class Placed:
@@ -40,7 +43,7 @@ class Placed:
         own, place = written[0], roles["dst"]
         if not self._is_own(own) or _access(own) != _access(roles["src"]) or not _is_whole(own, place):
             return None
-        if own.dtype != place.dtype and not _moves(event, own):
+        if own.dtype != place.dtype and not _moves(event, own) and not _has_all_bits(event, own):
             return None
         operands = tuple(replace(place, role=own.role) if each is own else each for each in event.operands)
         return replace(event, operands=operands)
@@ -68,6 +71,12 @@ def _moves(event: Event, own: Operand) -> bool:
     read = [operand for operand in event.operands if operand.role not in WRITTEN_ROLES]
     is_transpose = event.op == "nc_matmul" and dict(event.attributes).get("is_transpose") is True
     return (event.op in _MOVES or is_transpose) and bool(read) and all(each.dtype == own.dtype for each in read)
+
+
+def _has_all_bits(event: Event, own: Operand) -> bool:
+    """Does a tile of float32 hold what an instruction computes? Of integers of 32 bits some results are exact."""
+    read = {operand.dtype for operand in event.operands if operand.role not in WRITTEN_ROLES}
+    return own.dtype == "float32" and event.op in _IN_FLOAT32 and read.isdisjoint({"int32", "uint32"})
 
 
 def _access(operand: Operand) -> tuple[object, ...]:

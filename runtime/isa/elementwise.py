@@ -10,7 +10,7 @@ from ..errors import KernelError
 from ..memory import Array, View
 from ..numerics import FLOAT32, is_integer, to_float32
 from ..packed import is_packed, type_name
-from ..spec.operators import BITWISE
+from ..spec.operators import BITWISE, MIRRORED, one_spelling
 from .core import Result, result_of
 from .operators import ACTIVATIONS, alu, apply_alu
 from .quotients import inverse
@@ -101,16 +101,15 @@ def tensor_scalar(
 ) -> Result:
     """``(data op0 operand0) op1 operand1``; an operand is a number or (P, 1); ``reverse`` swaps the two sides."""
     reads = [("data", data)]
-    attributes: list[tuple[str, Any]] = [("op0", op0)]
+    attributes: list[tuple[str, Any]] = []
     x = _operand(data.array, op0)
     x = _step(x, op0, operand0, reverse0, "0", reads, attributes)
     if op1 is not None:
-        attributes.append(("op1", op1))
         x = _step(x, op1, operand1, reverse1, "1", reads, attributes)  # type: ignore[arg-type]  # op1 is given
     return result_of("tensor_scalar", x, tuple(reads), tuple(attributes))
 
 
-_ROLES = {"0": ("operand0", "reverse0"), "1": ("operand1", "reverse1")}
+_ROLES = {"0": ("op0", "operand0", "reverse0"), "1": ("op1", "operand1", "reverse1")}
 
 
 def _operand(array: Array, op: str) -> Array:
@@ -120,7 +119,9 @@ def _operand(array: Array, op: str) -> Array:
 def _step(
     x: Array, op: str, operand: Operand, reverse: bool, index: str, reads: list[tuple[str, View]], attributes: list[Any]
 ) -> Array:
-    role, reversal = _ROLES[index]
+    operator, role, reversal = _ROLES[index]
+    recorded, swapped = one_spelling(op, reverse)
+    attributes.append((operator, recorded))
     if isinstance(operand, View):
         reads.append((role, operand))
         raw = _operand(operand.array, op)
@@ -131,10 +132,9 @@ def _step(
         factor = inverse(operand) if op == "divide" and not reverse else None
         if factor is not None:
             return apply_alu("multiply", x, np.asarray(factor))
-    if reverse:
+    if swapped:
         attributes.append((reversal, True))
-        return apply_alu(op, other, x)
-    return apply_alu(op, x, other)
+    return apply_alu(op, other, x) if reverse else apply_alu(op, x, other)
 
 
 def _bits(op: str, operand: Scalar, dtype: np.dtype[Any]) -> Any:
@@ -179,12 +179,13 @@ def scalar_tensor_tensor(
 ) -> Result:
     """``(data op0 operand0) op1 operand1``; ``operand0`` a number or (P, 1), ``operand1`` as large as ``data``."""
     reads = [("data", data)]
-    attributes: list[tuple[str, Any]] = [("op0", op0)]
+    attributes: list[tuple[str, Any]] = []
     x = _step(to_float32(data.array), op0, operand0, reverse0, "0", reads, attributes)
-    attributes.append(("op1", op1))
+    recorded, swapped = one_spelling(op1, reverse1)
+    attributes.append(("op1", recorded))
     reads.append(("operand1", operand1))
     other = align(to_float32(operand1.array), x)
-    if reverse1:
+    if swapped:
         attributes.append(("reverse1", True))
     values = apply_alu(op1, other, x) if reverse1 else apply_alu(op1, x, other)
     return result_of("scalar_tensor_tensor", values, tuple(reads), tuple(attributes))
@@ -224,7 +225,20 @@ def affine_select(predicate: Array, on_true: View, on_false: float, attributes: 
     ``attributes`` describe the predicate the same way in both front ends (:func:`affine_attributes`).
     """
     values = np.where(np.broadcast_to(predicate, on_true.array.shape), to_float32(on_true.array), np.float32(on_false))
-    return result_of("affine_select", values, (("on_true", on_true),), (*attributes, ("on_false", float(on_false))))
+    described = (*_one_predicate(attributes), ("on_false", float(on_false)))
+    return result_of("affine_select", values, (("on_true", on_true),), described)
+
+
+def _one_predicate(attributes: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    """A predicate in the one form of ``10 < i`` and ``i > 10``: its first step that is not 0 is positive."""
+    told = dict(attributes)
+    steps = [told["channel_multiplier"], *(step for step, _ in told["pattern"])]
+    if next((step for step in steps if step), 1) > 0:
+        return attributes
+    turned = {name: -told[name] for name in ("offset", "channel_multiplier")}
+    pattern = tuple((-step, count) for step, count in told["pattern"])
+    operator = MIRRORED.get(told["cmp_op"], told["cmp_op"])
+    return tuple({**told, **turned, "pattern": pattern, "cmp_op": operator}.items())
 
 
 def select(op: str, predicate: View, on_true: Operand, on_false: Operand) -> Result:

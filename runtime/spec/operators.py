@@ -32,6 +32,8 @@ ALU_BETA1 = ALU | {"divide", "logical_not", "reciprocal"}
 BITWISE = frozenset("invert bitwise_and bitwise_or bitwise_xor left_shift right_shift".split())
 COMPARISON = frozenset("equal not_equal greater greater_equal less less_equal".split())
 COMMUTATIVE = frozenset("add multiply maximum minimum equal not_equal logical_and logical_or logical_xor".split())
+MIRRORED = {"greater": "less", "less": "greater", "greater_equal": "less_equal", "less_equal": "greater_equal"}
+"""What a comparison is called with its two sides swapped."""
 
 FUSED = frozenset({"add", "subtract", "multiply", "maximum", "minimum"})
 """The operators that compute the same in float32 on their own and as one of two of an instruction."""
@@ -55,6 +57,14 @@ PYTHON = {
     "RShift": "right_shift",
 }
 """Python operators on tiles, by the name of their ``ast`` class."""
+
+
+def one_spelling(operator: str, reverse: bool) -> tuple[str, bool]:
+    """An operator, and whether its two sides are swapped, in the one form of ``2 > x`` and ``x < 2``."""
+    if not reverse or operator in COMMUTATIVE or operator in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+        return operator, False
+    mirrored = MIRRORED.get(operator)
+    return (mirrored, False) if mirrored is not None else (operator, True)
 
 
 def canonical(name: str) -> str:
