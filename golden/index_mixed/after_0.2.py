@@ -59,7 +59,7 @@ def selected(x, column):
     """(R, C) and one number give (R, 1): a column, by its number."""
     rows, columns = x.shape
     out = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.shared_hbm)
-    assert len(column.shape) == 1, "rewritten for 1 dimensions"
+    assert len(column.shape) == 1, "rewritten for 1 dimension"
     number = nl.ndarray((1, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=number, src=column[0])
     tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
