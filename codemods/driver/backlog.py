@@ -9,6 +9,7 @@ from functools import lru_cache
 from nki_migrate.runtime.spec import beta1, beta2
 from nki_migrate.runtime.spec.versions import OLDEST, Version, version
 
+from ..emit.mark_groups import lines_behind
 from ..emit.marks import marked
 from ..expr.tables import beta2_has, beta2_lacks, refusal_note
 from ..model import Finding
@@ -34,7 +35,7 @@ def backlog(text: str, tree: ast.Module, target: Version | str) -> list[Finding]
     what is used of them is left.
     """
     findings = marked(text, tree)
-    covered = {finding.line for finding in findings}
+    covered = {finding.line for finding in findings} | lines_behind(tree)
     imported = imports(tree)
     bound = {item.name: item for item in imported}
     if not findings and any(item.path.startswith("neuronxcc.nki") for item in imported):
