@@ -70,6 +70,16 @@ def test_what_a_harness_measured_goes_with_it() -> None:
     assert [f.follows for f in outcome.findings if f.code == "NKI007"] == [False, True]
 
 
+def test_a_name_of_host_code_has_one_mark_in_a_file() -> None:
+    outcome = rewrite(
+        HEAD.format(body="pass") + "\n\nCORES = nl.nc(2)\nMORE = nl.nc(3)\n\n\ndef f():\n    return nl.nc(1)\n"
+    )
+    (mark,) = marks(outcome.source)
+    assert mark == "# nki-migrate NKI090: nl.nc is not the same in Beta 2; 2 more below"
+    again = backlog(outcome.source, ast.parse(outcome.source), "0.2")
+    assert {f.message for f in again} == {f.message for f in outcome.findings if f.code == "NKI090"}
+
+
 NAMES = st.lists(st.sampled_from(["a", "i_p", "b2"]), unique=True)
 
 

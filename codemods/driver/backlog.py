@@ -12,7 +12,7 @@ from nki_migrate.runtime.spec.versions import OLDEST, Version, version
 from ..emit.mark_groups import lines_behind
 from ..emit.marks import marked
 from ..expr.tables import beta2_has, beta2_lacks, refusal_note
-from ..model import Finding
+from ..model import NOT_THE_SAME, Finding
 from ..syntax.codes import UNSUPPORTED as CODE
 from ..syntax.mark_text import WORD
 from ..syntax.names import BETA2, Import, canonical, dotted, imports
@@ -54,7 +54,7 @@ def backlog(text: str, tree: ast.Module, target: Version | str) -> list[Finding]
 
 def _finding(node: ast.stmt | ast.expr, name: str) -> Finding:
     place = node.lineno, node.col_offset + 1
-    return Finding(*place, CODE, "manual", f"{name} is not the same in Beta 2", refusal_note(name))
+    return Finding(*place, CODE, "manual", f"{name} {NOT_THE_SAME}", refusal_note(name))
 
 
 def _is_covered(statement: ast.stmt, node: ast.expr, marked_lines: set[int]) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..model import AFTER, KEPT, Finding
+from ..model import AFTER, KEPT, NOT_THE_SAME, Finding
 from ..syntax import codes
 from ..syntax.mark_text import WHOLE, mark_in
 from ..syntax.node_index import of_kinds, walk
@@ -120,12 +120,20 @@ def grouped(
 def with_what_comes_of_them(
     comments: Iterable[tuple[ast.stmt, Finding]], beside: Mapping[ast.stmt, Sequence[ast.stmt]]
 ) -> dict[tuple[ast.stmt, Finding], Group]:
-    """The marks of code that does not stop, each with what comes of its statement in the same block."""
+    """The marks of code that does not stop, each with what comes of its statement in the same block.
+
+    A name of Beta 1 that is not in Beta 2 has one mark in a file: whoever looks for it finds the others.
+    """
     groups: dict[tuple[ast.stmt, Finding], Group] = {}
+    names: dict[str, Group] = {}
     for comment in comments:
         cause = _cause({statement: (statement, finding) for statement, finding in groups}, comment, beside)
-        if cause is None:
+        message = comment[1].message
+        if cause is None and message in names:
+            names[message].more += comment[0] not in (statement for statement, _ in groups)
+        elif cause is None:
             groups[comment] = Group()
+            names |= {message: groups[comment]} if message.endswith(NOT_THE_SAME) else {}
         elif _name(comment[1]) not in groups[cause].following:
             groups[cause].following.append(_name(comment[1]))
     return groups
