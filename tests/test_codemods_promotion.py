@@ -129,4 +129,4 @@ def test_a_number_that_may_be_a_float_is_asked_whether_it_is_one(source: str) ->
     text = written(source)
     tile = "tile" if "many" in source else "x"
     assert f"dtype=(nl.float32 if isinstance(count * count, float) else {tile}.dtype)" in " ".join(text.split())
-    assert FLOATS.replace("x.", f"{tile}.") in " ".join(text.split()) and "promoted_dtype" not in text
+    assert FLOATS.replace("x.", f"{tile}.") in joined(text) and "promoted_dtype" not in text

@@ -282,10 +282,12 @@ def assert_float(scope: Scope, dtype: str | None) -> None:
     match parse(dtype):
         case ast.IfExp(body=body, orelse=other) if type_name(scope, ast.unparse(body)) == "float32":
             return assert_float(scope, ast.unparse(other))
-    usual = f"{is_float_function(scope)}({dtype})"
-    if _is_of_launch(scope, first := scope.resolved_dtype(dtype)):
-        usual = _is_one_of(scope, first, ("float32", "bfloat16", "float16"))
-    scope.assert_that(usual, "floats")
+    first = scope.resolved_dtype(dtype)
+    is_usual = any(new.text.startswith(f"assert {first} in ({scope.nl}.") for new in scope.out)
+    if is_usual or _is_of_launch(scope, first):
+        scope.assert_that(_is_one_of(scope, first, ("float32", "bfloat16", "float16")), "floats")
+    else:
+        scope.assert_that(f"{is_float_function(scope)}({dtype})", "floats")
 
 
 def _is_of_launch(scope: Scope, text: str) -> bool:
