@@ -94,6 +94,8 @@ class Options:
 KEPT = "is kept for a statement that was left alone"
 AFTER = "comes of a statement that was left alone"
 """How the messages end of findings that only follow from another one."""
+NOT_THE_SAME = "is not the same in Beta 2"
+"""How the messages end of findings about a name of Beta 1 that Beta 2 has not, or only with another meaning."""
 
 
 @dataclass(frozen=True, order=True)

@@ -251,12 +251,12 @@ ELEMENT_ARGS = {
 def test_one_element_at_a_place_that_a_tile_tells(migrate):
     migration = migrate(ELEMENTS, ELEMENT_ARGS)
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
-    assert 'assert len(table.shape) == 1, "rewritten for 1 dimensions"' in migration.outcome.source
+    assert 'assert len(table.shape) == 1, "rewritten for 1 dimension"' in migration.outcome.source
 
 
 def test_what_has_more_dimensions_is_no_element(migrate):
     args = {**ELEMENT_ARGS, "table": TensorSpec((9, 1), "int32", "integers", low=0, high=99)}
-    assert any("rewritten for 1 dimensions" in text for text in migrate(ELEMENTS, args).trouble)
+    assert any("rewritten for 1 dimension" in text for text in migrate(ELEMENTS, args).trouble)
     told = ELEMENTS.replace("    return nl.load", "    n = table.shape[1]\n    return nl.load")
     assert any("a single element of 'table'" in finding.message for finding in rewrite(told).findings)
 

@@ -74,4 +74,4 @@ def test_a_part_that_may_have_to_be_one_element_is_asserted_to_be_one(migrate, l
     migration = migrate(source, {"x": TensorSpec((6,), "float32", "normal"), **args})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     deep = migrate(source, {"x": TensorSpec((6, 4, 8), "float32", "normal"), **args})
-    assert any("rewritten for 1 dimensions" in line for line in deep.trouble)
+    assert any("rewritten for 1 dimension" in line for line in deep.trouble)

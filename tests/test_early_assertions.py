@@ -6,7 +6,7 @@ import ast
 
 import pytest
 from nki_migrate.codemods.expr.emission import New, assertion
-from nki_migrate.codemods.plan.early_assertions import _Asserted
+from nki_migrate.codemods.plan.early_assertions import _Asserted, _drop_implied
 from nki_migrate.codemods.project.own_assertions import tells
 
 
@@ -19,6 +19,7 @@ from nki_migrate.codemods.project.own_assertions import tells
         (["len(x.shape) == 2"], "len(x.shape) > 1"),
         (["n > 3"], "n >= 1"),
         (["a or b"], "a or b"),
+        (["x.dtype in (nl.float32, nl.float16)"], "x.dtype in (nl.float16, nl.float32, nl.int32)"),
     ],
 )
 def test_what_was_said_is_known(known, again):
@@ -38,6 +39,8 @@ def test_what_was_said_is_known(known, again):
         (["n > 1"], "n > 0 and a == b"),
         (["n > 1"], "n > 0 or a == b"),
         (["a != b"], "a == b"),
+        (["x.dtype in (nl.float32, nl.int32)"], "x.dtype in (nl.float32, nl.float16)"),
+        (["x.dtype in (nl.float32, nl.float16)"], "y.dtype in (nl.float32, nl.float16)"),
     ],
 )
 def test_what_was_not_said_is_not_known(known, other):
@@ -51,3 +54,20 @@ def test_one_number_tells_another_where_it_does(known, test):
     expected = all(eval(test, {"n": n}) for n in numbers)
     parsed = [ast.parse(text, mode="eval").body for text in (known, test)]
     assert tells(*parsed) == expected
+
+
+@pytest.mark.parametrize(
+    ("tests", "left"),
+    [
+        (["x.dtype in (a, b, c)", "n > 0", "x.dtype in (a, b)"], ["n > 0", "x.dtype in (a, b)"]),
+        (["n > 0", "n > 1"], ["n > 1"]),
+        (["x.dtype in (a, b)", "y.dtype in (a, b)"], ["x.dtype in (a, b)", "y.dtype in (a, b)"]),
+    ],
+)
+def test_what_a_later_assertion_of_the_same_run_tells_is_dropped(tests, left):
+    news = [New(assertion(test, "this")) for test in tests]
+    _drop_implied(news)
+    assert news == [New(assertion(test, "this")) for test in left]
+    apart = [New(assertion("n > 0", "this")), New("n = f(n)"), New(assertion("n > 1", "this"))]
+    _drop_implied(apart)
+    assert len(apart) == 3

@@ -51,11 +51,14 @@ MANAGERS = {
     ),
     "it has another name in between": ("given", "helper(x, mine)", "sbm = given"),
     "a function in between hands it on": ("sbm", "between(x, mine)", ""),
+    "no call is seen, and its scopes are opened": ("sbm", "n.run(x)", "sbm.open_scope()"),
     "it is annotated": ("sbm: SbufManager", "helper(x, n)", ""),
 }
 OTHERS = {
     "one call gives what is not known": ("sbm", "helper(x, mine)\nhelper(x, n)", ""),
     "no call is seen": ("sbm", "n.run(x)", ""),
+    "no call is seen, and scopes of another one are opened": ("sbm, other", "n.run(x)", "other.open_scope()"),
+    "one call gives what opens scopes, too": ("sbm", "helper(x, mine)\nhelper(x, n)", "sbm.open_scope()"),
     "it is passed on as a value": ("sbm", "helper(x, mine)\nn.run(helper)", ""),
     "it is bound anew": ("sbm, other", "helper(x, mine, n)", "sbm = other"),
     "arguments are hidden": ("sbm", "helper(x, *n)", ""),

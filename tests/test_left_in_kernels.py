@@ -165,5 +165,9 @@ def test_a_kernel_in_which_something_is_left_gives_no_other_numbers(name, place,
     if not isinstance(after, Failure):
         assert not migration.trouble or migration.outcome.inexact, migration.trouble
         return
-    lines = migration.outcome.source.split("\n")[: after.line]
-    assert WORD in after.message or any(WORD in line for line in lines), after.message
+    lines = migration.outcome.source.split("\n")
+    kept = lines[after.line - 1].split(" = ")[0].strip()
+    told = any(WORD in line for line in lines[: after.line]) or any(
+        WORD in line and f"'{kept}'" in line.partition(" kept for it")[0] for line in lines
+    )
+    assert WORD in after.message or told, after.message

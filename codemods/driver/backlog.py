@@ -9,9 +9,10 @@ from functools import lru_cache
 from nki_migrate.runtime.spec import beta1, beta2
 from nki_migrate.runtime.spec.versions import OLDEST, Version, version
 
+from ..emit.mark_groups import lines_behind
 from ..emit.marks import marked
 from ..expr.tables import beta2_has, beta2_lacks, refusal_note
-from ..model import Finding
+from ..model import NOT_THE_SAME, Finding
 from ..syntax.codes import UNSUPPORTED as CODE
 from ..syntax.mark_text import WORD
 from ..syntax.names import BETA2, Import, canonical, dotted, imports
@@ -34,7 +35,7 @@ def backlog(text: str, tree: ast.Module, target: Version | str) -> list[Finding]
     what is used of them is left.
     """
     findings = marked(text, tree)
-    covered = {finding.line for finding in findings}
+    covered = {finding.line for finding in findings} | lines_behind(tree)
     imported = imports(tree)
     bound = {item.name: item for item in imported}
     if not findings and any(item.path.startswith("neuronxcc.nki") for item in imported):
@@ -53,7 +54,7 @@ def backlog(text: str, tree: ast.Module, target: Version | str) -> list[Finding]
 
 def _finding(node: ast.stmt | ast.expr, name: str) -> Finding:
     place = node.lineno, node.col_offset + 1
-    return Finding(*place, CODE, "manual", f"{name} is not the same in Beta 2", refusal_note(name))
+    return Finding(*place, CODE, "manual", f"{name} {NOT_THE_SAME}", refusal_note(name))
 
 
 def _is_covered(statement: ast.stmt, node: ast.expr, marked_lines: set[int]) -> bool:

@@ -3,8 +3,8 @@
 Kernel code in which something was left is half rewritten: it would run to other numbers, or fail somewhere else. So it
 stops where the construct stands, ``assert False, "nki-migrate NKI004: ..."``: that is legal Beta 2, and ends the trace
 with the code and the reason. Other code has a comment there, ``# nki-migrate NKI007: ...``. Imports of ``neuronxcc``
-speak for themselves; what is kept for a statement that stops the kernel has a comment. Who has resolved a finding takes
-its mark away.
+speak for themselves. One mark tells what only follows from it, too (:mod:`.mark_groups`); what is kept for no marked
+statement has a comment. Who has resolved a finding takes its mark away.
 
 Source: next-codemod, whose markers fail the build until someone has resolved them.
 """
@@ -15,8 +15,9 @@ import ast
 import io
 import json
 import tokenize
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 from ..expr.emission import New, Said
 from ..model import KEPT, Finding
@@ -26,6 +27,7 @@ from ..syntax.logical_lines import LogicalLines
 from ..syntax.mark_text import MARK, WHOLE, WORD, mark_in, mark_of
 from ..syntax.node_index import walk
 from ..syntax.nodes import blocks
+from .mark_groups import Group, followed, grouped, read, with_what_comes_of_them
 
 # --- marks that are written ------------------------------------------------------------------------------------------
 
@@ -33,25 +35,36 @@ from ..syntax.nodes import blocks
 def plan(module: Module) -> None:
     """Plan the mark of each finding of a module; rules that nobody asked for have none in code that no kernel runs."""
     places = _Places(module)
+    stops: list[tuple[ast.stmt, Finding]] = []
+    kept: list[tuple[ast.stmt, Finding]] = []
+    comments: list[tuple[ast.stmt, Finding]] = []
+    for said in sorted(module.plan.said, key=lambda said: said.finding):
+        place = places.of(said) if not isinstance(said.node, ast.Import | ast.ImportFrom) else None
+        if place is not None:
+            runs = place.is_kernel_code and said.stops
+            found = kept if runs and said.finding.message.endswith(KEPT) else stops if runs else comments
+            found.append((place.statement, said.finding))
+    groups, alone = grouped(stops, kept, places.blocks)
+    _stop(module, groups)
+    enabled = [pair for pair in sorted(comments + alone, key=itemgetter(1)) if module.options.enabled(pair[1].code)]
+    for (statement, finding), group in reversed(with_what_comes_of_them(enabled, places.blocks).items()):
+        above = module.plan.edits.comments.setdefault(statement, [])
+        comment = f"# {mark_of(finding.code, finding.message)}{group.text}"
+        if comment not in above:
+            above.insert(0, comment)
+
+
+def _stop(module: Module, groups: Mapping[tuple[ast.stmt, Finding], Group]) -> None:
+    """Plan the marks that stop kernels, each in front of its statement, with what else it says."""
     tops = {_first_of(function) for function in module.plan.left}
-    for said in sorted(module.plan.said, key=lambda said: said.finding, reverse=True):
-        if isinstance(said.node, ast.Import | ast.ImportFrom):
-            continue
-        place = places.of(said)
-        if place is None:
-            continue
-        text = mark_of(said.finding.code, said.finding.message)
-        if place.is_kernel_code and said.stops and not said.finding.message.endswith(KEPT):
-            whole = WHOLE if place.statement in tops else ""
-            stop = New(f"assert False, {json.dumps(text + whole, ensure_ascii=False)}", as_is=True)
-            before = module.plan.edits.before.setdefault(place.statement, [])
-            if stop not in before:
-                before.insert(0, stop)
-                module.touch(place.statement)
-        elif module.options.enabled(said.finding.code):
-            comments = module.plan.edits.comments.setdefault(place.statement, [])
-            if f"# {text}" not in comments:
-                comments.insert(0, f"# {text}")
+    for (statement, finding), group in reversed(groups.items()):
+        text = mark_of(finding.code, finding.message) + group.text
+        whole = WHOLE if statement in tops else ""
+        stop = New(f"assert False, {json.dumps(text + whole, ensure_ascii=False)}", as_is=True)
+        before = module.plan.edits.before.setdefault(statement, [])
+        if stop not in before:
+            before.insert(0, stop)
+            module.touch(statement)
 
 
 @dataclass(frozen=True)
@@ -69,6 +82,8 @@ class _Places:
         self._source = module.source
         self._kernel_code = {*module.summaries.analyzed, *module.plan.left}
         self._found: dict[ast.AST, _Place] = {}
+        self.blocks: dict[ast.stmt, list[ast.stmt]] = {}
+        """The statements beside each one of a function, itself included."""
         copies = [copied for several in module.summaries.copies.values() for copied in several]
         for statement in [*module.source.tree.body, *copies]:
             self._statement(statement, False)
@@ -94,6 +109,7 @@ class _Places:
             return
         self._found.update(dict.fromkeys(walk(statement), place))
         for block in blocks(statement):
+            self.blocks.update(dict.fromkeys(block, block))
             for child in block:
                 self._statement(child, inside, place if self._is_elif(statement, child) else None)
 
@@ -160,7 +176,9 @@ def marked(text: str, tree: ast.Module) -> list[Finding]:
         column = len(lines[place - 1]) - len(lines[place - 1].lstrip()) if place <= len(lines) else 0
         review = code in RULES and RULES[code].applicability == "review"
         applicability = "review" if review else "manual"
+        message, group = read(message)
         findings.append(Finding(min(place, len(lines)), column + 1, code, applicability, message, help))
+        findings += followed(tree, place, code, group)
     return sorted(findings)
 
 

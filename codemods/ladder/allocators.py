@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..syntax.node_index import of_kinds
 from .bindings import behind_name, binder
 from .program import Program
 from .rung import Rung
@@ -83,7 +84,16 @@ def _is_manager(program: Program, path: str, value: ast.expr | None, depth: int)
         return bool(_names(annotation) & _MANAGERS)
     bound = [(where, arm) for where, each in behind_name(program, path, value) or () for arm in _arms(each)]
     others = [(where, arm) for where, arm in bound if not _adds_nothing(program.rungs[where], arm, value.id, owner)]
+    if owner is not None and others and all(arm is None for _, arm in others):
+        return _opens_scopes(owner, value.id)
     return bool(others) and all(_is_manager(program, where, arm, depth + 1) for where, arm in others)
+
+
+def _opens_scopes(function: ast.AST, name: str) -> bool:
+    """Does a function open scopes of a parameter of which no call is seen? Only managers have them."""
+    calls = (call.func for call in of_kinds(function, ast.Call))
+    opened = (c.value for c in calls if isinstance(c, ast.Attribute) and c.attr == "open_scope")
+    return any(isinstance(owner, ast.Name) and owner.id == name for owner in opened)
 
 
 def _adds_nothing(rung: Rung, value: ast.expr | None, name: str, owner: ast.AST | None) -> bool:

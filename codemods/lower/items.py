@@ -76,7 +76,7 @@ def slice_item(scope: Scope, element: ast.Slice, size: str) -> Item:
     for bound in (start, stop):
         if bound.startswith("-"):
             raise Refuse(element, VECTORS, "a slice that counts from the end", "count from the start")
-    raw = f"{start}:{stop}" if element.lower or element.upper else ":"
+    raw = f"{start if element.lower is not None else ''}:{stop if element.upper is not None else ''}"
     count = stop if start == "0" else algebra.difference(stop, start, scope.definitions)
     return Item(start, count, start == "0" and scope.equal(stop, size), raw=raw)
 

@@ -29,6 +29,7 @@ from ..syntax import codes
 from .access import operand
 from .computations import is_computation
 from .compute import Call, kept
+from .row_loads import of_evident_rank
 from .two_operators import beside_number
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _is_given(call: Call, *parameters: str) -> bool:
 def _loaded(call: Call) -> Operand | None:
     scope, node = call.scope, call.arguments["src"]
     view = operand(scope, node) if _is_given(call, "src") and not is_computation(scope, node) else None
-    view = _as_column(view) if view is not None else None
+    view = _as_column(of_evident_rank(call, view)) if view is not None else None
     if view is None or not isinstance(view.value, Hbm) or not is_plain(view) or not _gives_its_shape(call, view):
         return None
     if view.value.converted and not call.has("dtype"):
@@ -218,7 +219,7 @@ def _normalized(call: Call) -> Operand | None:
     given: dict[str, Operand | str] = {"x": view, "axis": _axis_text(call, call.arguments["axis"], axes)}
     dims = view.dims if call.name == "nl.softmax" else (view.dims[0], "1")
     if call.name == "nl.var" and not call.has("dtype"):
-        assert_float(call.scope, view.dtype, "a variance")
+        assert_float(call.scope, view.dtype)
     return _stays(call, "tensor_scalar", given, dims, view.dtype)
 
 

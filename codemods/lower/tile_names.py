@@ -39,6 +39,17 @@ _DONE = {
 """What an operation of one tile is called in the name of its result."""
 _REDUCTIONS = ("tensor_reduce", "all_reduce")
 _REDUCED = {"add": "sum", "maximum": "max", "minimum": "min", "multiply": "product"}
+_MADE = {
+    "tensor_scalar": {
+        "multiply": "scaled",
+        "add": "shifted",
+        "subtract": "shifted",
+        "maximum": "max",
+        "minimum": "min",
+    },
+    "tensor_tensor": {"multiply": "scaled", "add": "accumulated", "subtract": "difference", "maximum": "max"},
+}
+"""What an instruction with an operator makes of a tile, in the name of the tile that takes its place."""
 _HINTS = {"tensor_reduce": "reduced", "nc_matmul": "product", "matmul": "product"}
 
 
@@ -78,8 +89,20 @@ def name_of_more(scope: Scope, name: str, instruction: Instruction, node: ast.ex
     operation = _operation(scope, node)
     reduced = _REDUCED.get(str(dict(instruction.arguments).get("op", "")).rpartition(".")[2], "reduced")
     done = reduced if operation in _REDUCTIONS else _DONE.get(operation, "")
-    own = _operand(instruction)
-    return f"{own[0]}_{done}" if done and own is not None and own[0] == _TILE.sub("", name) else f"new_{name}"
+    own, base = _operand(instruction), _TILE.sub("", name)
+    if done and own is not None and own[0] == base:
+        return f"{own[0]}_{done}"
+    done = _made_by_operator(instruction)
+    return f"{base}_{done}" if done else f"new_{name}"
+
+
+def _made_by_operator(instruction: Instruction) -> str:
+    """What the last operator of an elementwise instruction, or its activation, makes of a tile; empty for others."""
+    given = dict(instruction.arguments)
+    if instruction.function == "activation":
+        return str(given.get("op", "")).rpartition(".")[2]
+    last = next((given[key] for key in ("op1", "op0", "op") if key in given), "")
+    return _MADE.get(instruction.function, {}).get(str(last).rpartition(".")[2], "")
 
 
 def _of_two(instruction: Instruction, operation: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ..analysis.maybe_tensors import TENSOR_ATTRIBUTES
 from ..expr import algebra
@@ -22,6 +23,9 @@ from ..syntax.nodes import SIMPLE, assignment_counts, blocks, bound_by, named_pa
 
 def move(module: Module) -> None:
     """Move the assertions of every function that was rewritten, and drop those that it repeats."""
+    for written in (module.plan.edits.before, module.plan.edits.replaced):
+        for news in written.values():
+            _drop_implied(news)
     for function in module.summaries.analyzed:
         asserted = _Asserted()
         told = _Told(function)
@@ -38,6 +42,14 @@ def move(module: Module) -> None:
             for suite in blocks(statement):
                 _drop_repeated(module, suite, told, asserted)
             told.learn(statement)
+
+
+def _drop_implied(news: list[New]) -> None:
+    """Drop what a later assertion of the same run tells: ``x.dtype in (a, b)`` tells ``x.dtype in (a, b, c)``."""
+    for at in range(len(news) - 2, -1, -1):
+        behind = takewhile(_is_assertion, news[at + 1 :])
+        if _is_assertion(news[at]) and any(tells(_parts(new)[0], _parts(news[at])[0]) for new in behind):
+            del news[at]
 
 
 @dataclass(frozen=True)

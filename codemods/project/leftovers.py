@@ -10,6 +10,7 @@ from nki_migrate.runtime.spec.beta1 import MODULES
 
 from ..expr.emission import Refuse
 from ..expr.tables import beta2_has, beta2_lacks, refusal_note
+from ..model import NOT_THE_SAME
 from ..syntax.codes import LAUNCH_GRID as GRID
 from ..syntax.codes import UNSUPPORTED as CODE
 from ..syntax.names import BETA2, canonical, dotted
@@ -114,7 +115,7 @@ def _finding(module: Module, node: ast.AST, name: str) -> Refuse:
     if home is not None and home.module:
         return under_review(node, item, old, home)
     help = refusal_note(name) if old in MODULES else f"{home.reason if home else refusal_note(name)}; {advice(old)}"
-    return Refuse(node, CODE, f"{name} is not the same in Beta 2", help)
+    return Refuse(node, CODE, f"{name} {NOT_THE_SAME}", help)
 
 
 def _beta1_name(module: Module, node: ast.AST) -> str | None:

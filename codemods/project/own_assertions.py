@@ -67,9 +67,20 @@ def contradicted(function: ast.FunctionDef, condition: str) -> ast.Assert | None
 
 
 def tells(known: ast.expr, test: ast.expr) -> bool:
-    """Does ``test``, which says of one number what it may be, hold wherever ``known`` does?"""
+    """Does ``test``, which says of one number, or of a data type, what it may be, hold wherever ``known`` does?"""
+    ours, theirs = _choices(known), _choices(test)
+    if ours is not None and theirs is not None:
+        return ours[0] == theirs[0] and ours[1] <= theirs[1]
     wanted = list(_facts(test)) if isinstance(test, ast.Compare) else []
     return any(fact.implies(ours) for ours in wanted for fact in _facts(known))
+
+
+def _choices(test: ast.expr) -> tuple[str, frozenset[str]] | None:
+    """The subject of ``x in (a, b)``, and the texts that it may be; ``None`` for another test."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.In()], comparators=[ast.Tuple(elts=elements)]):
+            return ast.unparse(left), frozenset(map(ast.unparse, elements))
+    return None
 
 
 def least_rank(function: ast.FunctionDef, test: ast.expr, name: str) -> int:

@@ -7,7 +7,7 @@ counts as float32, a Python int as int32, a bool as uint8.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -278,9 +278,14 @@ def _beside_integer(scope: Scope, a: str, b: str) -> Promotion | None:
         is_asked = not isinstance(node, ast.Attribute) or node.attr != "dtype" or _asks(scope, ast.unparse(node.value))
         if integer in _INTEGERS and not is_asked:
             kept = [name for name in _USUAL if promote(name, integer) == name]
-            condition = " or ".join(f"{dtype} == {scope.nl}.{name}" for name in kept)
-            return Promotion(dtype, ((condition, "a type that integers do not change"),))
+            return Promotion(dtype, ((_is_one_of(scope, dtype, kept), "a type that integers do not change"),))
     return None
+
+
+def _is_one_of(scope: Scope, dtype: str, names: Sequence[str]) -> str:
+    """The condition that a data type is one of those with these names."""
+    listed = ", ".join(f"{scope.nl}.{name}" for name in names)
+    return f"{dtype} in ({listed})" if len(names) > 1 else f"{dtype} == {listed}"
 
 
 def _of_one_type(scope: Scope, a: str, b: str) -> Promotion | None:
@@ -293,17 +298,19 @@ def _of_one_type(scope: Scope, a: str, b: str) -> Promotion | None:
     return Promotion(first, ((f"{first} == {second}", "operands of one type"),))
 
 
-def assert_float(scope: Scope, dtype: str | None, what: str) -> None:
-    """The kernel asserts that a type which only a trace tells is a floating-point one, of which ``what`` is meant."""
+def assert_float(scope: Scope, dtype: str | None) -> None:
+    """The kernel asserts that a type which only a trace tells is a floating-point one."""
     if dtype is None or type_name(scope, dtype) is not None:
         return
     match parse(dtype):
         case ast.IfExp(body=body, orelse=other) if type_name(scope, ast.unparse(body)) == "float32":
-            return assert_float(scope, ast.unparse(other), what)
-    usual = f"{is_float_function(scope)}({dtype})"
-    if _is_of_launch(scope, first := scope.resolved_dtype(dtype)):
-        usual = " or ".join(f"{first} == {scope.nl}.{name}" for name in ("float32", "bfloat16", "float16"))
-    scope.assert_that(usual, f"{what} of floating-point numbers")
+            return assert_float(scope, ast.unparse(other))
+    first = scope.resolved_dtype(dtype)
+    is_usual = any(new.text.startswith(f"assert {first} in ({scope.nl}.") for new in scope.out)
+    if is_usual or _is_of_launch(scope, first):
+        scope.assert_that(_is_one_of(scope, first, ("float32", "bfloat16", "float16")), "floats")
+    else:
+        scope.assert_that(f"{is_float_function(scope)}({dtype})", "floats")
 
 
 def _is_of_launch(scope: Scope, text: str) -> bool:

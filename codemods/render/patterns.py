@@ -244,7 +244,7 @@ def assert_dimensions(scope: Scope, view: Operand, rank: int) -> None:
     if given and rank not in given:
         what = f"'{view.base}' has {' or '.join(map(str, given))} dimensions, and is used as a tile of {rank}"
         raise Refuse(scope.current or scope.function, VECTORS, what, "use it in the branches that create it")
-    scope.assert_that(rank_test(view.base, rank), f"{rank} dimensions")
+    scope.assert_that(rank_test(view.base, rank), f"{rank} dimension{'' if rank == 1 else 's'}")
 
 
 def ranked(scope: Scope, node: ast.expr, base: Operand) -> Operand:

@@ -31,11 +31,12 @@ from collections.abc import Iterator
 from nki_migrate.runtime.spec.versions import V05, version
 
 from ..expr.emission import New, Refuse
+from ..model import AFTER
 from ..project.host import HARNESSES, Owner, assigned
 from ..project.kernel_code import OUTPUT_HARNESSES
 from ..project.program import Module
 from ..syntax.node_index import children, of_kinds, walk
-from ..syntax.nodes import SIMPLE
+from ..syntax.nodes import SIMPLE, bound_by
 
 CODE = "NKI007"
 GOLDENS = ("host_code", "host_simulation")
@@ -173,7 +174,8 @@ class _Host:
     def _translated(self, node: ast.AST, owner: Owner) -> str | None:
         """The new text of a call; ``None`` to go on with its parts."""
         if isinstance(node, ast.Attribute) and node.attr == "benchmark_result":
-            message = "Beta 2 measures no benchmark_result"
+            made = isinstance(node.value, ast.Name) and self._is_harnessed(node.value.id)
+            message = f"'{ast.unparse(node.value)}' {AFTER}" if made else "Beta 2 measures no benchmark_result"
             raise Refuse(node, CODE, message, f"launch the kernel under nki.jit, and {_PROFILED}")
         if not isinstance(node, ast.Call):
             return None
@@ -190,6 +192,12 @@ class _Host:
         if name == "nl.static_cast":
             return self._cast(node, owner)
         return self._simulated(node, owner)
+
+    def _is_harnessed(self, name: str) -> bool:
+        """Is a name bound to a kernel in a harness of Beta 1, which has a finding?"""
+        bound = (s.value for s in of_kinds(self.module.source.tree, ast.Assign) if name in bound_by(s))
+        calls = (call for value in bound for call in of_kinds(value, ast.Call))
+        return any(self.module.symbols.host_name(call.func) in HARNESSES for call in calls)
 
     def _writes_outputs(self, node: ast.Call) -> None:
         """``nki_jit(kernel)`` of torch_neuronx; one that Beta 1 brought along has a finding of its own."""

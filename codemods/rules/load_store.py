@@ -2,9 +2,10 @@
 
 Why: Beta 2 removed both. A load that returned a tile needs a tile to load into, so one is declared with the shape of
 the access and the type of the source, two dimensions at least: ``x[i]`` and ``x[a:b]`` of a tensor of unknown rank
-leave the shape to a function that the rewrite adds (a parameter of which nothing else is taken than ``x[a:b]`` is a
-vector); another subscript of such a tensor, or all of it, asserts the rank where the shape of the tile shows. A store
-of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
+leave the shape to a function that the rewrite adds. The rank of ``x[a:b]`` is what the documentation of ``x`` says
+(``bias: (channels,)``), or 1 where its tile is combined with one that has columns: the kernel asserts it. Another
+subscript of such a tensor, or all of it, asserts the rank where the shape of the tile shows. A store of a PSUM tile
+goes through an SBUF tile, because DMA cannot read PSUM.
 ``mode=`` becomes ``oob_mode=``. A number that is stored fills a tile first.
 
 From 0.3 on both are there again: where the target has them (and a range of targets, ``0.3..0.6``, all of it), a load of
@@ -29,6 +30,7 @@ from ..expr.operands import Operand
 from ..expr.values import Absent, Hbm, Object, Python
 from ..lower.access import operand
 from ..lower.compute import Call, in_sbuf, materialized
+from ..lower.row_loads import of_evident_rank
 from ..render.expressions import is_pure, render
 from ..render.patterns import of_name, rest_of
 from ..render.support import tile_shape_function
@@ -41,7 +43,7 @@ GOLDENS = ("load_store", "loaded_ranks", "optional_tensors")
 
 @lowers(CODE, "nl.load")
 def load(call: Call) -> Instruction:
-    src = _field(call) or call.tensor("src")
+    src = of_evident_rank(call, _field(call) or call.tensor("src"))
     if src.space != "hbm":
         raise call.refuse(CODE, "nl.load of a tensor that is not in HBM", "use nisa.tensor_copy")
     dtype = call.dtype()

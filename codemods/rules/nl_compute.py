@@ -276,7 +276,7 @@ def _assert_floats(scope: Scope, node: ast.expr, result: str | None, *kinds: str
     if told is None:
         raise Refuse(node, CODE, "a division of numbers whose type is not known", "convert the tiles to float32 first")
     if type_name(scope, result) is None:
-        assert_float(scope, told, "a division")
+        assert_float(scope, told)
 
 
 def _quotient_type(scope: Scope, *kinds: str | None) -> str | None:
@@ -395,7 +395,7 @@ def mean(call: Call) -> Instruction:
         ("operand0", factor),
     ]
     if dtype is None:
-        assert_float(call.scope, x.dtype, "a mean")  # that of integers is a float32
+        assert_float(call.scope, x.dtype)  # that of integers is a float32
     natural = f"{call.scope.nl}.float32" if is_integer(call.scope, x.dtype) else x.dtype
     return Instruction("tensor_scalar", parts, summed.dims, dtype or natural, explicit=dtype is not None)
 

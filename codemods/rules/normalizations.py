@@ -70,7 +70,7 @@ def var(call: Call) -> Instruction:
         raise call.refuse(CODE, "nl.var with keepdims=", "leave it out, and reshape the result")
     inverse = f"1.0 / {algebra.paren(algebra.multiply('1', *x.dims[1:]))}"
     if call.dtype() is None:
-        assert_float(call.scope, x.dtype, "a variance")  # that of integers is a float32
+        assert_float(call.scope, x.dtype)  # that of integers is a float32
     average = _scaled(call, _reduced(call, "add", x, "row_sum"), "multiply", inverse, "row_mean")
     squares = _activated(call, "square", _scaled(call, x, "subtract", average, "distances"), "squares")
     natural = f"{call.scope.nl}.float32" if is_integer(call.scope, x.dtype) else x.dtype

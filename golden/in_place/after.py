@@ -35,30 +35,30 @@ def kept(x):
     out = nl.ndarray((4, rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
     a = nl.load(x, dtype=nl.float32)
     first = a
-    new_a = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=new_a, data=a, op0=nl.multiply, operand0=3.0)
-    a = new_a  # 'first' holds the tile
+    a_scaled = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=a_scaled, data=a, op0=nl.multiply, operand0=3.0)
+    a = a_scaled  # 'first' holds the tile
     nl.store(out[0], value=first)
     b = nl.load(x, dtype=nl.float32)
     half = b[:, 0 : columns // 2]
-    new_b = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=new_b, data=b, op0=nl.add, operand0=1.0)
-    b = new_b  # and 'half' a part of it
+    b_shifted = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=b_shifted, data=b, op0=nl.add, operand0=1.0)
+    b = b_shifted  # and 'half' a part of it
     nl.store(out[1, :, 0 : columns // 2], value=half)
     nl.store(out[1, :, columns // 2 : columns], value=b[:, columns // 2 : columns])
     c = nl.load(x, dtype=nl.float32)
     c_before_loop = c
     for k in nl.affine_range(2):
         c = c_before_loop
-        new_c = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_scalar(dst=new_c, data=c, op0=nl.subtract, operand0=5.0)
-        c = new_c  # Beta 1 traced this once: each iteration reads the first tile
+        c_shifted = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=c_shifted, data=c, op0=nl.subtract, operand0=5.0)
+        c = c_shifted  # Beta 1 traced this once: each iteration reads the first tile
         nl.store(out[2 + k], value=c)
     d = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=d, data1=a, data2=b, op=nl.add)
-    new_d = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=new_d, data=d, op0=nl.multiply, operand0=0.5, op1=nl.add, operand1=d[:, 0:1])
-    d = new_d  # a column that it overwrites
+    d_shifted = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=d_shifted, data=d, op0=nl.multiply, operand0=0.5, op1=nl.add, operand1=d[:, 0:1])
+    d = d_shifted  # a column that it overwrites
     last = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
     nl.store(last, value=d)
     return out, last

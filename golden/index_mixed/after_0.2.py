@@ -59,7 +59,7 @@ def selected(x, column):
     """(R, C) and one number give (R, 1): a column, by its number."""
     rows, columns = x.shape
     out = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.shared_hbm)
-    assert len(column.shape) == 1, "rewritten for 1 dimensions"
+    assert len(column.shape) == 1, "rewritten for 1 dimension"
     number = nl.ndarray((1, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=number, src=column[0])
     tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
@@ -123,8 +123,11 @@ def quarters(x):
     tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
     width = columns // 4
-    assert (
-        x.dtype == nl.float32 or x.dtype == nl.bfloat16 or x.dtype == nl.float16 or x.dtype == nl.int32
+    assert x.dtype in (
+        nl.float32,
+        nl.bfloat16,
+        nl.float16,
+        nl.int32,
     ), "rewritten for a type that integers do not change"
     for q in nl.affine_range(4):
         scaled = nl.ndarray((rows, width), dtype=x.dtype, buffer=nl.sbuf)

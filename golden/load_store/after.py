@@ -18,7 +18,7 @@ def halves_swapped(x):
     nl.store(copy, value=whole)
     # slices, with and without bounds
     left = nl.load(x[:, 0:half])
-    right = nl.load(x[0:rows, half:columns])
+    right = nl.load(x[0:rows, half:])
     nl.store(dst=out[:, nl.ds(columns - half, half)], value=left)
     nl.store(out[0:rows, 0:columns - half], right)
     # into a tile that exists

@@ -21,7 +21,7 @@ def halves_swapped(x):
     left = nl.ndarray((rows, half), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=left, src=x[:, 0:half])
     right = nl.ndarray((rows, columns - half), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=right, src=x[0:rows, half:columns])
+    nisa.dma_copy(dst=right, src=x[0:rows, half:])
     nisa.dma_copy(dst=out[:, nl.ds(columns - half, half)], src=left)
     nisa.dma_copy(dst=out[0:rows, 0 : columns - half], src=right)
     # into a tile that exists

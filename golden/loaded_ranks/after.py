@@ -43,3 +43,22 @@ def doubled_rows(x):
         nisa.dma_copy(dst=tile, src=x[i * 16 : (i + 1) * 16])
         nl.store(out[i * 16 : (i + 1) * 16], nl.add(tile, tile))
     return out
+
+
+@nki.jit
+def shifted(x, bias):
+    """(P, N) gives the same, each row moved by its number: x + bias.
+
+    bias: (P,)
+    """
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    assert len(bias.shape) == 1, "rewritten for 1 dimension"
+    assert x.dtype == bias.dtype, "rewritten for operands of one type"
+    for i in nl.affine_range(bias.shape[0] // 16):
+        tile = nl.load(x[i * 16 : (i + 1) * 16, :])
+        bias_tile = nl.ndarray((16, 1), dtype=bias.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=bias_tile, src=bias[i * 16 : (i + 1) * 16])
+        add_tile = nl.ndarray((16, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=add_tile, data=tile, op0=nl.add, operand0=bias_tile)
+        nl.store(out[i * 16 : (i + 1) * 16, :], add_tile)
+    return out

@@ -47,3 +47,23 @@ def doubled_rows(x):
         nisa.tensor_tensor(dst=add_tile, data1=tile, data2=tile, op=nl.add)
         nisa.dma_copy(dst=out[i * 16 : (i + 1) * 16], src=add_tile)
     return out
+
+
+@nki.jit
+def shifted(x, bias):
+    """(P, N) gives the same, each row moved by its number: x + bias.
+
+    bias: (P,)
+    """
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    assert len(bias.shape) == 1, "rewritten for 1 dimension"
+    assert x.dtype == bias.dtype, "rewritten for operands of one type"
+    for i in nl.affine_range(bias.shape[0] // 16):
+        tile = nl.ndarray((16, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[i * 16 : (i + 1) * 16, :])
+        bias_tile = nl.ndarray((16, 1), dtype=bias.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=bias_tile, src=bias[i * 16 : (i + 1) * 16])
+        add_tile = nl.ndarray((16, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=add_tile, data=tile, op0=nl.add, operand0=bias_tile)
+        nisa.dma_copy(dst=out[i * 16 : (i + 1) * 16, :], src=add_tile)
+    return out

@@ -19,11 +19,11 @@ def dropped(x, seed, rate):
     nisa.memset(dst=rate_tile, value=rate)
     tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
-    assert (
-        seed.dtype == nl.float32
-        or seed.dtype == nl.bfloat16
-        or seed.dtype == nl.float16
-        or seed.dtype == nl.int32
+    assert seed.dtype in (
+        nl.float32,
+        nl.bfloat16,
+        nl.float16,
+        nl.int32,
     ), "rewritten for a type that integers do not change"
     for block in nl.sequential_range(columns // BLOCK):
         add_tile = nl.ndarray((1, 1), dtype=seed.dtype, buffer=nl.sbuf)
