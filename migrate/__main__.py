@@ -1,15 +1,23 @@
 """The entry point: ``nki-migrate`` and ``python -m nki_migrate``.
 
-It imports nothing before it can take an interrupt: Ctrl-C while the tool loads ends it as it does later, in one line.
+It imports next to nothing before it can take an interrupt: Ctrl-C while the tool loads ends it as it does later, in one
+line.
 """
 
 import gc
 import sys
 
+from .runtime.hash_seed import start_with_that_of_workers
+
+_RUN_KERNELS = ("verify", "layout")
+"""The commands whose work is to run kernels."""
+
 
 def main() -> None:
     """Run one command and exit."""
     try:
+        if sys.argv[1:2] and sys.argv[1] in _RUN_KERNELS:
+            start_with_that_of_workers()
         from .cli import main as run
 
         run()
