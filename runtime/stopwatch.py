@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import time
 
+_PROCESSES = "/proc"
+
 
 class Stopwatch:
     """Begins when it is made; ``process`` is the number of another process, by default it is this one.
@@ -18,7 +20,7 @@ class Stopwatch:
     """
 
     def __init__(self, process: int | None = None) -> None:
-        self._file = f"/proc/{process or os.getpid()}/schedstat"
+        self._file = f"{_PROCESSES}/{process or os.getpid()}/schedstat"
         self._waited = 0.0
         self._before = self._waiting()
         self._began = time.monotonic()
