@@ -29,6 +29,11 @@ def opened() -> int | None:
         return None
 
 
+def is_used(descriptor: int) -> bool:
+    """Has a child left anything there?"""
+    return bool(os.fstat(descriptor).st_size)
+
+
 def left(reply: T, descriptor: int | None, process: int) -> T:
     """``reply`` with its large outputs in the memory of ``descriptor``, which ``process`` keeps open."""
     if descriptor is None or not isinstance(reply, Run):

@@ -6,7 +6,7 @@ are dropped, and adjacent dimensions that walk memory as one are merged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any
@@ -119,6 +119,13 @@ def event_of(
     return made
 
 
+def with_said(event: Event, exempt: tuple[Said, ...]) -> Event:
+    """``event`` with what its kernel said beside what is compared."""
+    return event_of(
+        event.sequence, event.op, event.operands, event.attributes, event.file, event.line, event.restarts, exempt
+    )
+
+
 @dataclass(frozen=True)
 class Loop:
     """One run of a loop whose iterations are declared to be independent (``affine_range`` of Beta 1).
@@ -204,7 +211,7 @@ class Recorder:
         return tuple(self._passed)
 
     def events(self) -> list[Event]:
-        told = [replace(e, exempt=self._said[e.sequence]) if e.sequence in self._said else e for e in self._events]
+        told = [with_said(e, self._said[e.sequence]) if e.sequence in self._said else e for e in self._events]
         return sorted(told, key=lambda event: event.sequence)
 
     def loops(self) -> tuple[Loop, ...]:

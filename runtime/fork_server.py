@@ -3,6 +3,8 @@
 That takes ten times as long as a small kernel. The process from which they are forked has loaded the emulator and
 nothing of the user's; each gets the environment, the working directory and the standard error of who asks. What Python
 or a library reads when it starts cannot be given later: where it is another one, the worker is started.
+
+That process is started, or it is forked from the tool's own (:mod:`.server_start`).
 """
 
 from __future__ import annotations
@@ -13,20 +15,13 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from .worker_start import MOST, STANDARD_ERROR, Process, environment_at_start, spawned, worker_environment
+from .server_start import Server, forked_server, started_server
+from .worker_start import MOST, STANDARD_ERROR, Process, spawned, worker_environment
 
-_BOOT = """\
-import sys
-if sys.path and sys.path[0] == "":
-    del sys.path[0]
-from nki_migrate.runtime.worker import serve
-serve(int(sys.argv[1]))
-"""
 _AT_START = ("PYTHON", "OMP_", "OPENBLAS_", "MKL_", "LD_", "LC_", "LANG", "HOME", "MALLOC_")
 """How the names of the variables begin that are read when a process starts."""
 
@@ -78,20 +73,15 @@ class ForkServer:
         self._environment = _read_at_start()
         self._socket: socket.socket | None = None
         self._closed = not _sees_ends()
-        self._process: subprocess.Popen[bytes]
+        self._process: Server
 
-    def _start(self) -> socket.socket:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _BOOT, str(theirs.fileno())],
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                start_new_session=True,
-                env=environment_at_start(),
-            )
-        return ours
+    def begin(self) -> None:
+        """Fork the process from this one, if that can be done: as long as this one has one thread."""
+        with self._turn:
+            if not self._closed and self._socket is None:
+                forked = forked_server()
+                if forked is not None:
+                    self._process, self._socket = forked
 
     def forked(self, requests: int, replies: int, directory: str | None) -> Process:
         """A worker, as :func:`nki_migrate.runtime.worker_start.spawned` starts one."""
@@ -99,7 +89,8 @@ class ForkServer:
         with self._turn:
             if not self._closed and _read_at_start() == self._environment and len(message) <= MOST:
                 with suppress(OSError, ValueError):  # it has ended
-                    self._socket = self._socket or self._start()
+                    if self._socket is None:
+                        self._process, self._socket = started_server()
                     socket.send_fds(self._socket, [message], [requests, replies, STANDARD_ERROR])
                     return Forked(int(self._socket.recv(32)))
         return self._spawn(requests, replies, directory)

@@ -8,6 +8,7 @@ Sources: ``nki.isa.nc_matmul_mx`` and ``quantize_mx`` of the 2.28 documentation;
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -54,8 +55,9 @@ def format_of(dtype: np.dtype[Any]) -> Format:
     return FORMATS[dtype.names[0]]
 
 
+@cache
 def type_name(dtype: np.dtype[Any]) -> str:
-    """The name of any data type; numpy calls every packed one ``void``."""
+    """The name of any data type, which numpy puts together each time; it calls every packed one ``void``."""
     return dtype.names[0] if dtype.names else dtype.name
 
 

@@ -140,6 +140,7 @@ class Pool:
         self._server = fork_server()
 
     def submit(self, request: Request) -> Future[Reply]:
+        self._server.begin()  # before there is a second thread
         return self._threads.submit(self._answer, request)
 
     def _answer(self, request: Request) -> Reply:

@@ -121,7 +121,8 @@ def install(language: str = "nki") -> None:
     if _displaced is not None:
         return
     _language = language
-    _displaced = _take_out()
+    is_there = any(root in sys.modules for root in PROVIDERS[language])  # a worker has none: to look at all costs more
+    _displaced = _take_out() if is_there else {}
     sys.meta_path.insert(0, _FINDER)
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
-_PROCESSES = Path("/proc")
+_PROCESSES = "/proc"
 
 
 class Stopwatch:
@@ -21,7 +20,7 @@ class Stopwatch:
     """
 
     def __init__(self, process: int | None = None) -> None:
-        self._file = _PROCESSES / str(process or os.getpid()) / "schedstat"
+        self._file = f"{_PROCESSES}/{process or os.getpid()}/schedstat"
         self._waited = 0.0
         self._before = self._waiting()
         self._began = time.monotonic()
@@ -34,7 +33,8 @@ class Stopwatch:
     def _waiting(self) -> float:
         """Seconds that the process has waited for a processor in its life; what was last known when it has ended."""
         try:
-            self._waited = int(self._file.read_text().split()[1]) / 1e9
+            with open(self._file, "rb", buffering=0) as file:
+                self._waited = int(file.read().split()[1]) / 1e9
         except (OSError, IndexError, ValueError):
             return self._waited
         return self._waited

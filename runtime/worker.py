@@ -43,14 +43,16 @@ def main() -> None:
     _prepare()
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    signal.signal(signal.SIGTERM, _end_with_child)
     requests: BinaryIO = os.fdopen(int(sys.argv[1]), "rb")
     replies: BinaryIO = os.fdopen(int(sys.argv[2]), "wb")
     send(replies, b"")  # it has started
     outputs: int | None = None
     while (message := receive(requests)) is not None:
-        if outputs is not None:
-            os.close(outputs)  # the tool has mapped what is in it
-        outputs = elsewhere.opened()
+        if outputs is None or elsewhere.is_used(outputs):
+            if outputs is not None:
+                os.close(outputs)  # the tool has mapped what is in it
+            outputs = elsewhere.opened()
         request: Request = pickle.loads(message)
         execution.read_ahead(request)
         send(replies, _isolated(request, execution.answer, (requests, replies), outputs))
@@ -116,11 +118,11 @@ def _isolated(
         if child == 0:
             _child(request, answer, writing, printed, (reading, *(stream.fileno() for stream in private)), outputs)
         os.close(writing)
-        signal.signal(signal.SIGTERM, lambda *_: _end_with_child(child))
+        _running.append(child)
         message = _message_within(reading, Stopwatch(child), request.seconds)
         os.close(reading)
         status = _ended(child, patience=1.0 if message is False else 0.0)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        _running.clear()
         if isinstance(message, bytes):
             return message
         printed.seek(0)
@@ -245,6 +247,12 @@ def _kill(kill: Callable[[int, int], None], process: int) -> None:
         kill(process, signal.SIGKILL)
 
 
-def _end_with_child(child: int) -> None:
-    _kill_group(child)
+_running: list[int] = []
+"""The child that answers now, if any."""
+
+
+def _end_with_child(*_: object) -> None:
+    """What a worker does that is told to end."""
+    for child in _running:
+        _kill_group(child)
     os._exit(1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from ..events import Event
@@ -23,7 +24,11 @@ class Fused:
 
     def __init__(self, program: Program) -> None:
         self._events = program.events
-        self._touching = Counter(t for event in program.events for t in {o.tile for o in event.operands})
+
+    @cached_property
+    def _touching(self) -> Counter[int]:
+        """How many instructions touch each tile: most programs have no pair that asks."""
+        return Counter(t for event in self._events for t in {o.tile for o in event.operands})
 
     def read_as(self, index: int, new: Event) -> Event | None:
         """The one instruction that those at ``index`` and behind it are, where ``new`` has two operators; else none."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cached_property
 
 from ..events import Event, Operand
 from ..spec.comparison import WRITTEN_ROLES
@@ -29,7 +30,11 @@ class Placed:
     def __init__(self, program: Program) -> None:
         self._events = program.events
         self._tiles: dict[int, TileRow] = {tile.uid: tile for tile in program.tiles}
-        self._touching = Counter(t for event in program.events for t in {o.tile for o in event.operands})
+
+    @cached_property
+    def _touching(self) -> Counter[int]:
+        """How many instructions touch each tile: most programs have no pair that asks."""
+        return Counter(t for event in self._events for t in {o.tile for o in event.operands})
 
     def at(self, index: int) -> Event | None:
         """The instruction at ``index`` with the place that its result is copied to; none where nothing is copied."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..events import Event, Loop, flat, from_flat
+from ..events import Event, Loop, flat, from_flat, with_said
 from ..machine import Machine
 from ..memory import Allocation
 from ..numerics import DTYPES
@@ -344,10 +344,12 @@ _PLAIN = (bool, str, int, float, type(None))
 
 def _plain_event(event: Event) -> Event:
     """``event`` without objects of a kernel's own; most have none."""
-    if not event.exempt and all(type(value) in _PLAIN for _, value in event.attributes):
+    is_plain = all(type(value) in _PLAIN for _, value in event.attributes)
+    if is_plain and all(type(value) in _PLAIN for _, _, value in event.exempt):
         return event
     exempt = tuple((function, key, plain(value)) for function, key, value in event.exempt)
-    return replace(event, attributes=tuple((key, plain(value)) for key, value in event.attributes), exempt=exempt)
+    told = with_said(event, exempt)
+    return told if is_plain else replace(told, attributes=tuple((key, plain(value)) for key, value in event.attributes))
 
 
 def plain(value: Any) -> Any:

@@ -90,17 +90,20 @@ class Grid:
     def holds(self, operand: Operand) -> bool:
         return _is_forward(operand.steps)
 
+    def is_all(self, operand: Operand) -> bool:
+        """Does an access cover each granule once, in order?"""
+        rows, columns = self.shape
+        shape, strides, first = self._walk_of(operand)
+        steps = [(n, stride) for n, stride in zip(shape, strides, strict=True) if n != 1]
+        return first == (0, 0) and steps == [(n, s) for n, s in ((rows, (1, 0)), (columns, (0, 1))) if n != 1]
+
     def marks(self) -> Marks:
         """A mark for every granule, all :data:`NEVER`."""
         return np.zeros(self.shape, np.int32)
 
     def view(self, marks: Marks, operand: Operand) -> Marks:
         """The marks of the granules that an access covers, as an array that can be written."""
-        access = (operand.partition, operand.byte, operand.steps, size(operand))
-        walk = self._walks.get(access)
-        if walk is None:
-            walk = self._walks[access] = self._walk(operand)
-        shape, strides, offset = walk
+        shape, strides, offset = self._walk_of(operand)
         pitch, item = marks.strides
         found: Marks = np.ndarray(
             shape, np.int32, marks, offset[0] * pitch + offset[1] * item, [r * pitch + c * item for r, c in strides]
@@ -121,6 +124,13 @@ class Grid:
             row = (row[:, None] + walk * partitions).reshape(-1)
             column = (column[:, None] + walk * step).reshape(-1)
         return row // self.granule[0], column // self.granule[1]
+
+    def _walk_of(self, operand: Operand) -> _Walk:
+        access = (operand.partition, operand.byte, operand.steps, size(operand))
+        walk = self._walks.get(access)
+        if walk is None:
+            walk = self._walks[access] = self._walk(operand)
+        return walk
 
     def _walk(self, operand: Operand) -> _Walk:
         rows, columns = self.granule
@@ -147,6 +157,7 @@ class Grid:
         return shape, strides, first
 
 
+@lru_cache(4096)
 def _is_forward(steps: tuple[Step, ...]) -> bool:
     """Strides that point backwards are recorded modulo the pitch of the memory, with a partition less."""
     return all(partitions >= 0 and step >= 0 for partitions, step, _ in steps)

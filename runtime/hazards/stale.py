@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -29,16 +29,29 @@ SEVERAL = -2
 NOBODY = -1
 
 
-@dataclass(frozen=True)
 class _Memory:
     """The marks of one memory: which event wrote a granule last (counted from 1), and for which tile.
 
-    A negative mark is a value that comes from bytes never written: minus the number of the event that read them.
+    A negative mark is a value that comes from bytes never written: minus the number of the event that read them. Most
+    tiles are written as a whole first, and never have marks: these are made when they are asked for.
     """
 
-    grid: Grid
-    writer: Marks
-    owner: Marks
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+
+    @cached_property
+    def writer(self) -> Marks:
+        return self.grid.marks()
+
+    @cached_property
+    def owner(self) -> Marks:
+        nobodys: Marks = self.grid.marks() + np.int32(NOBODY)
+        return nobodys
+
+    def write_all(self, mark: int, tile: int) -> None:
+        """Mark all of the memory as written by one event, for one tile."""
+        self.writer[...] = mark
+        self.owner[...] = tile
 
     def defined_by(self, marks: Marks) -> bool:
         """Does the write of ``marks``, a view of those of ``writer``, leave none that says *never written*?"""
@@ -47,7 +60,9 @@ class _Memory:
     def refined(self) -> _Memory:
         """The same with a mark for each element."""
         grid, (rows, columns) = self.grid.refined()
-        return _Memory(grid, *(np.repeat(np.repeat(m, rows, 0), columns, 1) for m in (self.writer, self.owner)))
+        fine = _Memory(grid)
+        fine.writer, fine.owner = (np.repeat(np.repeat(m, rows, 0), columns, 1) for m in (self.writer, self.owner))
+        return fine
 
 
 class _Walk:
@@ -55,7 +70,8 @@ class _Walk:
 
     ``unseen`` are the tiles that an access writes which the marks do not show: of them nothing is said. ``complete``
     are the memories of one tile that were written as a whole, and hold nothing that comes from bytes never written:
-    what is read from them is defined, whoever wrote it, and their marks are not kept.
+    what is read from them is defined, whoever wrote it, and their marks are not kept. ``unmarked`` are those of them
+    that one instruction wrote whole, which their marks do not say: its number and the tile.
     """
 
     def __init__(self, program: Program, shared: bool) -> None:
@@ -66,6 +82,7 @@ class _Walk:
         self.first_written: dict[int, int] = {}
         self.unseen: set[int] = set()
         self.complete: set[Memory] = set()
+        self.unmarked: dict[Memory, tuple[int, int]] = {}
         self.reads: dict[int, Operand] = {}
         self.found: list[Hazard] = []
 
@@ -162,9 +179,14 @@ class _Walk:
                 continue
             if self._is_complete(operand):
                 continue
+            overwrites = operand.exact and event.op not in KEEPS_OLD_BYTES
+            if overwrites and not operand.pinned and memory.grid.is_all(operand):
+                self.complete.add(memory_of(operand))
+                self.unmarked[memory_of(operand)] = index + 1, operand.tile
+                continue
             writer = memory.grid.view(memory.writer, operand)
             owner = memory.grid.view(memory.owner, operand)
-            if operand.exact and event.op not in KEEPS_OLD_BYTES:
+            if overwrites:
                 writer[...] = index + 1
                 owner[...] = operand.tile
                 if not operand.pinned and memory.defined_by(writer):
@@ -184,6 +206,9 @@ class _Walk:
         if memory is None or not operand.exact:
             return
         self.complete.discard(memory_of(operand))
+        whole = self.unmarked.pop(memory_of(operand), None)
+        if whole is not None:
+            memory.write_all(*whole)
         rows, columns = memory.grid.coordinates(operand)
         granules = rows * memory.grid.shape[1] + columns
         if np.isin(granules[~reached], granules[reached]).any():
@@ -220,7 +245,7 @@ def _memories(program: Program, tiles: dict[int, TileRow | HbmTensor]) -> dict[M
         if isinstance(tile, HbmTensor) and tile.role in ("input", "constant"):
             continue
         grid = grid_of(accesses)
-        found[memory] = _Memory(grid, grid.marks(), grid.marks() + np.int32(NOBODY))
+        found[memory] = _Memory(grid)
     return found
 
 

@@ -8,9 +8,6 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 
-import ml_dtypes
-import numpy as np
-
 from ..spec import beta1, beta2, dtypes, operators
 from ..spec.versions import BETA2, Version
 from .model import RuleDoc, Violation, kernel
@@ -179,9 +176,10 @@ def _held_types(value: ast.expr | None, context: Context, is_element: bool = Tru
         yield ast.literal_eval(argument) if is_text else next(_held_types(argument, context), "")
     elif is_element and value is not None:
         module, _, last = (context.module.qualified(value) or "").rpartition(".")
-        found = getattr({"numpy": np, "ml_dtypes": ml_dtypes}.get(module), last, None)
-        if isinstance(found, type) and issubclass(found, np.generic):
-            yield found.__name__ if module == "numpy" else ""
+        if module == "numpy" and last in dtypes.NUMPY_SCALARS:
+            yield dtypes.NUMPY_ALIASES.get(last, last)
+        elif module == "ml_dtypes" and last in dtypes.ML_DTYPES_SCALARS:
+            yield ""
 
 
 def _suggestion(name: str) -> str:

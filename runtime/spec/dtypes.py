@@ -53,6 +53,35 @@ NUMPY_SPELLINGS = {
 }
 """``numpy.<key>`` written in a kernel is ``nl.<value>``."""
 
+NUMPY_SCALARS = frozenset("""
+    bool bool8 bool_ byte bytes0 bytes_ cdouble cfloat character clongdouble clongfloat complex128 complex256
+    complex64 complex_ complexfloating csingle datetime64 double flexible float128 float16 float32 float64 float_
+    floating generic half inexact int0 int16 int32 int64 int8 int_ intc integer intp long longcomplex longdouble
+    longfloat longlong number object0 object_ record short signedinteger single singlecomplex str0 str_ string_
+    timedelta64 ubyte uint uint0 uint16 uint32 uint64 uint8 uintc uintp ulong ulonglong unicode_ unsignedinteger
+    ushort void void0
+    """.split())
+"""The classes of elements that some version of numpy has, as attributes of it."""
+
+ML_DTYPES_SCALARS = frozenset("""
+    bcomplex32 bfloat16 complex32 float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3
+    float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int1 int2 int4 uint1
+    uint2 uint4
+    """.split())
+"""The same of ml_dtypes."""
+
+NUMPY_ALIASES = {
+    "byte": "int8",
+    "half": "float16",
+    "intc": "int32",
+    "short": "int16",
+    "single": "float32",
+    "ubyte": "uint8",
+    "uintc": "uint32",
+    "ushort": "uint16",
+}
+"""Names of numpy for classes that have another name, which kernels may use."""
+
 _FLOAT_RANK = {
     "float8_e5m2": 0,
     "float8_e4m3": 0,
