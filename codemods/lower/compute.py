@@ -19,7 +19,13 @@ from ..expr.moves import Planned
 from ..expr.operands import Operand
 from ..expr.tables import is_parameter, parameters, required_parameters
 from ..expr.values import Declaration, Tile
-from ..plan.conversions import assert_one_conversion, converts_in_psum, may_convert_in_psum, may_convert_in_sbuf
+from ..plan.conversions import (
+    assert_handed_back,
+    assert_one_conversion,
+    converts_in_psum,
+    may_convert_in_psum,
+    may_convert_in_sbuf,
+)
 from ..plan.in_place import overwritten
 from ..plan.placement import check_skipped_rows, check_starts
 from ..render.clipping import check_cut
@@ -308,10 +314,17 @@ def _free_name(scope: Scope, instruction: Instruction, name: str, node: ast.expr
     return scope.fresh(name_of_more(scope, name, instruction, node)) if read else name
 
 
-def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = False) -> None:
-    """``target = <computation>``: the instruction writes straight into ``target``."""
+def write(
+    scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = False, handed_back: bool = False
+) -> None:
+    """``target = <computation>``: the instruction writes straight into ``target``.
+
+    ``handed_back``: what is computed in a function is copied there.
+    """
     with masked(scope, node):
         instruction = as_large_as(scope, _of_type(lower(scope, node), target.dtype), target)
+        if handed_back:
+            assert_handed_back(scope, node, instruction, target)
         if instruction.optional:
             raise Refuse(node, DESTINATION, "the data type of the destination is not known", "pass a type, or none")
         if instruction.first is not None or (instruction.support and not instruction.cut):

@@ -16,6 +16,7 @@ from ..expr.values import (
     Tile,
     Value,
 )
+from ..plan.conversions import hands_back_result
 from ..render.expressions import render
 from ..render.truths import check_augmented
 from ..render.vector_subscripts import is_tensor_subscript
@@ -52,7 +53,7 @@ def store(scope: Scope, statement: ast.stmt, target: ast.Subscript, value: ast.e
         what = f"'{function.name}' returns a result under a mask: Beta 1 writes only what the mask lets through"
         raise Refuse(value, codes.MASKS, what, "hand the destination to the function, and write it there")
     if is_computation(scope, value) or operand(scope, value) is not None:
-        write(scope, value, destination)
+        write(scope, value, destination, handed_back=function is not None and hands_back_result(function.node))
         return
     if isinstance(value, ast.Call) and scope.qualified(value.func) is not None:
         raise Refuse(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..expr.emission import Refuse, asserting
 from ..render.dtypes import type_name
 from ..syntax import codes
+from ..syntax.node_index import of_kinds
 
 if TYPE_CHECKING:
     from ..analysis.instructions import Instruction
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from ..expr.operands import Operand
 
 DESTINATION = codes.ISA_DESTINATION
+_KEEPS_ITS_VALUES = frozenset(
+    "load load_transpose2d copy tensor_copy transpose nc_transpose dma_transpose broadcast_to memset iota "
+    "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not all".split()
+)
+"""Functions whose results have no element that their own type would round."""
 
 
 def converts_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:
@@ -51,3 +57,28 @@ def assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction
         raise Refuse(node, DESTINATION, f"{what}, and is converted twice", "drop dtype=")
     exact = f" or str({types[0]}) == str({scope.nl}.float32)" if computes else ""
     scope.out.append(asserting(f"str({types[1]}) == str({types[0]}){exact}", f"{what}, which is converted once"))
+
+
+def hands_back_result(function: ast.FunctionDef) -> bool:
+    """Does a function return what it computes, without a name and without a type? Beta 1 wrote that to its place.
+
+    ``tile[...] = function(..)`` was one instruction, which rounded once, to the type of ``tile``.
+    """
+    returned = [node.value for node in of_kinds(function, ast.Return) if node.value is not None]
+    calls = [value for value in returned if isinstance(value, ast.Call)]
+    rounding = (call for call in calls if all(k.arg != "dtype" for k in call.keywords))
+    called = [ast.unparse(call.func).rpartition(".")[2] for call in rounding]
+    return any(isinstance(value, ast.BinOp) for value in returned) or any(n not in _KEEPS_ITS_VALUES for n in called)
+
+
+def assert_handed_back(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:
+    """The tile that a function returns has the type of the place that it is copied to, or float32; else Refuse."""
+    own, place = instruction.dtype, target.dtype
+    names = type_name(scope, own), type_name(scope, place)
+    if names[0] == "float32" or scope.same_dtype(own, place):
+        return
+    if own is None or place is None or None not in names:
+        message = "the result that a function returns is rounded to its own type first, which Beta 1 did not do"
+        raise Refuse(node, DESTINATION, message, "hand the destination to the function, and write it there")
+    exact = f" or str({own}) == str({scope.nl}.float32)"
+    scope.out.append(asserting(f"str({own}) == str({place}){exact}", "a returned result of the type of its place"))
