@@ -317,10 +317,7 @@ def _free_name(scope: Scope, instruction: Instruction, name: str, node: ast.expr
 def write(
     scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = False, handed_back: bool = False
 ) -> None:
-    """``target = <computation>``: the instruction writes straight into ``target``.
-
-    ``handed_back``: what is computed in a function is copied there.
-    """
+    """``target = <computation>``: the instruction writes straight into ``target``, a function's result is copied."""
     with masked(scope, node):
         instruction = as_large_as(scope, _of_type(lower(scope, node), target.dtype), target)
         if handed_back:

@@ -56,7 +56,15 @@ def _written(facts: Facts, node: ast.Subscript, first: ast.expr) -> Answer:
     if isinstance(first, ast.Constant) and isinstance(first.value, int):
         part = f"{first.value}:{first.value + 1}"
     assumption = "nothing asks this part of a tile for its rank or shape, which has one dimension more now"
-    return rewritten(Edit(facts.rung.start(first), facts.rung.end(first), part), assumption=assumption)
+    return rewritten(Edit(*_in_brackets(facts, first), part), assumption=assumption)
+
+
+def _in_brackets(facts: Facts, index: ast.expr) -> tuple[int, int]:
+    """Where an index begins and ends, with the brackets around it alone: ``t[(i : i + 1)]`` is no Python."""
+    text, start, end = facts.rung.text, facts.rung.start(index), facts.rung.end(index)
+    while text[:start].rstrip().endswith("(") and text[end:].lstrip().startswith(")"):
+        start, end = text[:start].rstrip().rindex("("), text.index(")", end) + 1
+    return start, end
 
 
 def _asked(facts: Facts, node: ast.Subscript) -> Unknown | None:
