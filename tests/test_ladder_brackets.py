@@ -19,7 +19,8 @@ def k(x):
     t = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=t, src=x)
     for n in range(4):
-        nisa.dma_copy(dst=out, src=t[{index}])
+        part = t[{index}]
+        nisa.dma_copy(dst=out, src=part)
     return out
 """
 

@@ -25,12 +25,10 @@ def dropped(x, seed, rate):
         nl.float16,
         nl.int32,
     ), "rewritten for a type that integers do not change"
+    assert seed.dtype == nl.int32 or seed.dtype == nl.uint32, "rewritten for a seed of 32 bits"
     for block in nl.sequential_range(columns // BLOCK):
         add_tile = nl.ndarray((1, 1), dtype=seed.dtype, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=add_tile, data=seed_tile, op0=nl.add, operand0=block)
-        assert (
-            add_tile.dtype == nl.int32 or add_tile.dtype == nl.uint32
-        ), "rewritten for a seed of 32 bits"
         nisa.set_rng_seed(src_seeds=add_tile)
         part = nl.ndarray((rows, BLOCK), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dropout(dst=part, data=tile[0:rows, nl.ds(block * BLOCK, BLOCK)], prob=rate_tile)
