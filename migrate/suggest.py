@@ -249,7 +249,7 @@ class _Work:
     def _ask(self, deadline: float, *, conditions: bool = False, alone: bool = False) -> Ask:
         """Runs cases, each for as long as a good one takes at most; ``alone``: no other kernel waits for the time."""
 
-        def ask(cases: Sequence[Case], *, patient: bool = False) -> list[Probe | Failure]:
+        def ask(cases: Sequence[Case], *, patient: bool = False, sketch: bool = False) -> list[Probe | Failure]:
             limits = self.budget.limits
             self._show(cases)
             end = self.budget.seconds if patient and alone else deadline
@@ -265,6 +265,7 @@ class _Work:
                         seconds,
                         limits.memory,
                         conditions=conditions,
+                        sketch=sketch,
                     )
                 )
                 for case in cases

@@ -23,7 +23,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import absent, conditions, errors, explaining, process, shims, versions
+from . import absent, conditions, errors, explaining, extents, process, shims, versions
+from .abridging import abridged
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
@@ -77,7 +78,9 @@ def answer(request: Request) -> Reply:
         return Failure(False, f"{place}{error}", request.file)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         failure = failure_of(error, request)
-        return explaining.explained(failure, error) if request.kind == "probe" else failure
+        if request.kind != "probe":
+            return failure
+        return replace(explaining.explained(failure, error), reach=extents.so_far())
 
 
 def _answer(request: Request) -> Reply:
@@ -91,7 +94,14 @@ def _answer(request: Request) -> Reply:
     run = _run(request, request.case)
     if request.kind == "probe":
         instructions = sum(len(program.events) for program in run.programs)
-        return Probe(len(run.outputs), instructions, conditions=run.conditions, mixed=_mixes(run), spread=_spreads(run))
+        return Probe(
+            len(run.outputs),
+            instructions,
+            conditions=run.conditions,
+            mixed=_mixes(run),
+            spread=_spreads(run),
+            reach=extents.so_far(),
+        )
     return run
 
 
@@ -397,7 +407,12 @@ def _run(request: Request, case: Case) -> Run:
     known = memory_of(front.language).hardware
     if request.hardware not in known:
         raise CaseError(f"kernels of {front.language} run on {', '.join(known)}, not on '{request.hardware}'")
-    with np.errstate(all="ignore"), by_reciprocal(request.by_reciprocal):
+    with (
+        np.errstate(all="ignore"),
+        by_reciprocal(request.by_reciprocal),
+        abridged(case.abridged or request.sketch),
+        extents.noted(request.sketch),
+    ):
         run = front.launch(Launch(kernel, module, launched, request.hardware, values))
     asked = conditions.so_far() if request.conditions else ()
     left = [
