@@ -133,8 +133,8 @@ class Case:
 
     ``file`` and ``line`` (0: unknown) are the place of the case; ``grid`` is ``()`` without a grid. ``source`` is the
     absolute path of the only file whose kernel is meant, empty for any. ``target`` is the NKI version that a kernel of
-    ``nki`` runs as, empty: what the file shows. ``abridged``: loops are cut short (:mod:`.abridging`). ``make``: ``kernel`` is no kernel, but a function that makes one when
-    it is called with these.
+    ``nki`` runs as, empty: what the file shows. ``abridged``: loops are cut short (:mod:`.abridging`). ``make``:
+    ``kernel`` is no kernel, but a function that makes one when it is called with these.
     """
 
     kernel: str

@@ -35,8 +35,8 @@ class Request:
     ``version`` says which content the files have. ``hazards``: look for them in the record of a run. ``language``
     is that of the file's kernels. ``conditions``: watch how those of the user's code go. ``by_reciprocal``: compute
     quotients as a kernel of Beta 2 does (:mod:`.isa.quotients`). ``function``: launch a function, too, that was a
-    kernel before a rewrite left it to the kernels that call it. ``sketch``: cut loops short, and note how far indices of
-    arguments reach instead of refusing them.
+    kernel before a rewrite left it to the kernels that call it. ``sketch``: cut loops short, and note how far indices
+    of arguments reach instead of refusing them.
     """
 
     kind: str

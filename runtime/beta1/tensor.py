@@ -411,7 +411,7 @@ def _is_outside(limit: Limit, lows: list[int], shape: Shape, alloc: Allocation) 
         start, end = coefficient * low, coefficient * (low + count - 1)
         first += min(start, end)
         last += max(start, end)
-    if 0 <= first and last < limit.size:
+    if first >= 0 and last < limit.size:
         return False
     if first >= 0 and is_noted(alloc):
         note(alloc, limit.dimension, limit.size, int(last))

@@ -215,7 +215,8 @@ class Failure:
     of the same files fail in the same way? (A time limit may not be met again.) ``trail`` are the file and the line of
     each function of the user's that ran, outermost first, ``compared`` what a failed ``assert`` compared, and
     ``reached`` the number of lines whose instructions had run, if asked. ``of_sizes``: did an instruction refuse
-    operands of different sizes? ``of_types``: of different types? ``reach``: as of a probe that ended well. ``seconds``: what its process had.
+    operands of different sizes? ``of_types``: of different types? ``reach``: as of a probe that ended well.
+    ``seconds``: what its process had.
     """
 
     undecided: bool
