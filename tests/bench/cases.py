@@ -33,6 +33,7 @@ from nki_migrate.rewriting import rewrite_reports
 from nki_migrate.runtime.compare import Verdict, worst
 from nki_migrate.runtime.messages import Kernels, Request
 from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.spec.versions import DEFAULT
 from nki_migrate.sides import Side
 from nki_migrate.suggest import HELPS, TAKES_TILES, Budget, Suggestion, suggestions
 from nki_migrate.suggest_factories import factories, made_elsewhere
@@ -101,7 +102,9 @@ def _rows(tree: Path, options: argparse.Namespace) -> Iterator[Row]:
             except InputError as error:
                 yield Row(name, "", "error", 0, 0, str(error))
                 continue
-            side = side or rewritten_side(rewrite_reports(found_files([str(tree)]), Options(unsafe=True), jobs=2))
+            side = side or rewritten_side(
+                rewrite_reports(found_files([str(tree)]), Options(unsafe=True), jobs=2), DEFAULT.name
+            )
             suggested = time.monotonic()
             yield from _judged(name, file, found, side, options)
             print(f"# {suggested - started:.0f} s, verified in {time.monotonic() - suggested:.0f} s", flush=True)
