@@ -239,7 +239,9 @@ class _Work:
             calls = called_cases(self.path, tree, definition) if factory is None else iter(())
             hosts = host_cases(self.path, tree, definition, factory)
             reached = with_extents(proposed_cases(self.path, tree, definition), definition, tree)
-            told = list({repr(c): c for c in itertools.chain(calls, hosts, reached)}.values())
+            first = next(proposed_cases(self.path, tree, definition), None)
+            whole = (_completed(case, first, definition) for case in itertools.chain(calls, hosts, reached))
+            told = list({repr(c): c for c in whole}.values())
             yield from (case for case in told if elements(case) <= _LIGHT)
             yield from _adapted(known, definition)
             yield from itertools.islice(proposed, 2)
@@ -352,6 +354,14 @@ def _lighter_first(cases: Iterator[Case]) -> Iterator[Case]:
         else:
             heavy.append(case)
     yield from heavy
+
+
+def _completed(case: Case, other: Case | None, kernel: ast.FunctionDef) -> Case:
+    """A case that a call tells in part, with what ``other`` has for the parameters that it must have."""
+    names = parameters(kernel)
+    required = names[: len(names) - len(kernel.args.defaults)]
+    missing = {n: other.args[n] for n in required if n not in case.args and n in other.args} if other else {}
+    return replace(case, args={**case.args, **missing}) if missing else case
 
 
 def _adapted(known: Sequence[Case], kernel: ast.FunctionDef) -> Iterator[Case]:
