@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nki_migrate.runtime.cases import Case, MemberSpec, ObjectSpec
+from nki_migrate.runtime.cells import source
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Kernels, Probe, Request
 from nki_migrate.runtime.pool import Pool
@@ -116,7 +117,7 @@ def suggestions(
     if isinstance(reply, Failure):
         raise InputError(f"{reply.file}:{reply.line}: {reply.message}" if reply.line else reply.message)
     names = [k.name for k in reply.kernels if not k.sub_kernel] if isinstance(reply, Kernels) else []
-    tree = ast.parse(Path(file).read_bytes(), file)
+    tree = ast.parse(source(file, Path(file).read_bytes()), file)
     known_names = KernelNames(tree)
     names += [name for name in known_names.factories if name not in names]
     unknown = sorted(set(kernels) - set(names))

@@ -54,6 +54,7 @@ from typing import Any
 
 import numpy as np
 
+from .cells import SUFFIX
 from .filling import FILLS, fill_problem, stored_array_problem
 from .numerics import DTYPES, NAMED_TYPES
 from .spec.memories import hardware_names
@@ -255,8 +256,10 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
     if "name" in table and (not isinstance(table["name"], str) or not table["name"]):
         raise CaseError("'name' is text that is not empty")
     file = table.get("file", "")
-    if not isinstance(file, str) or ("file" in table and not file.endswith(".py")):
-        raise CaseError(f"file is {file!r}: it is the path of a Python file, from the directory of the cases")
+    if not isinstance(file, str) or ("file" in table and not file.endswith((".py", SUFFIX))):
+        raise CaseError(
+            f"file is {file!r}: it is the path of a Python file or a notebook, from the directory of the cases"
+        )
     hardware = table.get("hardware")
     if hardware is not None and hardware not in hardware_names():
         raise CaseError(f"unknown hardware {hardware!r}: one of {', '.join(hardware_names())}")

@@ -23,7 +23,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import absent, conditions, errors, explaining, extents, process, shims, versions
+from . import absent, cells, conditions, errors, explaining, extents, process, shims, versions
 from .abridging import abridged
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
@@ -166,6 +166,8 @@ def load(file: str) -> ModuleType:
     if not os.path.isfile(file):
         raise CaseError(f"{file}: no such file")
     sys.argv = [file]
+    if cells.is_notebook(file):
+        return _notebook(file)
     imports = [node for node in statements(_tree_of(file)) if isinstance(node, (ast.Import, ast.ImportFrom))]
     sys.path[:0] = _roots_named_in(file, imports)
     package = _package_name(file, imports)
@@ -191,6 +193,18 @@ def load(file: str) -> ModuleType:
         if not _defines_kernels(module) or absent.MISSING not in error.construct:
             raise
         _ENDED[file] = f"loading the file ends at line {error.line}: {error.construct}"
+    return module
+
+
+def _notebook(file: str) -> ModuleType:
+    """The module of what a notebook defines (:mod:`.cells`)."""
+    sys.path.insert(0, os.path.dirname(file))
+    module = ModuleType("kernel_notebook")
+    module.__file__ = file
+    sys.modules[module.__name__] = module
+    text = cells.definitions(importlib.machinery.SourceFileLoader("", file).get_data(file))
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), vars(module))  # the notebook's own definitions, which we were asked to run
     return module
 
 
@@ -321,7 +335,7 @@ def _is_project(directory: str) -> bool:
 def _tree_of(file: str) -> ast.Module:
     """The syntax tree of a file as imports see it. Raises ``CaseError`` for what has no line of the file."""
     try:
-        data = importlib.machinery.SourceFileLoader("", file).get_data(file)
+        data = cells.source(file, importlib.machinery.SourceFileLoader("", file).get_data(file))
         try:
             return parsed(importlib.util.decode_source(data))
         except (SyntaxError, UnicodeDecodeError):

@@ -1,6 +1,6 @@
 """How far the indices of a kernel's tensors reach, for whoever looks for shapes that it can run with.
 
-Where that is asked, an access that is out of the bounds of an argument is no error: its indices are noted, and the
+Where that is asked, an access that is out of the bounds of a tensor in HBM is no error: its indices are noted, and the
 first element of the tensor stands for all that it would have read or written. The kernel goes on, so that one run tells
 what all its accesses need.
 """
@@ -28,14 +28,14 @@ def noted(wanted: bool = True) -> Iterator[None]:
 
 
 def is_noted(alloc: Allocation) -> bool:
-    """Are accesses behind the end of a tensor noted?"""
-    return _asked and alloc.space == "hbm" and alloc.role == "input"
+    """Are accesses behind the end of a tensor no error? Outputs have shapes of arguments, which may be too small."""
+    return _asked and alloc.space == "hbm"
 
 
 def note(alloc: Allocation, dimension: int, size: int, last: int) -> None:
-    """An access reaches the index ``last`` of a dimension of ``size``, if that is one of the whole tensor."""
+    """An access reaches the index ``last`` of a dimension of ``size``, if that is one of a whole argument."""
     shape = alloc.shape
-    if dimension < len(shape) and shape[dimension] == size:
+    if alloc.role == "input" and dimension < len(shape) and shape[dimension] == size:
         reach = _found.setdefault(alloc.name, list(shape))
         reach[dimension] = max(reach[dimension], last + 1)
 

@@ -115,3 +115,26 @@ def test_a_kernel_that_runs_for_minutes_gets_an_abridged_case_that_verify_names(
     assert not ended.value.code
     said = capsys.readouterr().out
     assert "abridged, so that loops of NKI took their first two steps and their last: much, suggested 1" in said
+
+
+GRID = """
+@nki.jit
+def scaled(x, gains):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    rows, columns = nl.mgrid[0:32, 0:64]
+    rows, columns = rows + 32 * nl.program_id(0), columns + 64 * nl.program_id(1)
+    nl.store(out[rows, columns], nl.multiply(nl.load(x[rows, columns]), nl.load(gains[rows, columns])))
+    return out
+"""
+
+
+def test_all_programs_of_a_grid_are_seen_though_an_output_is_as_small_as_an_argument(tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(HEAD + GRID)
+    args = {name: TensorSpec((32, 32), "float32") for name in ("x", "gains")}
+    with pool(1) as workers:
+        case = Case("scaled", "", "", grid=(2, 3), args=args)
+        reply = workers.submit(Request("probe", str(tmp_path / "k.py"), case, sketch=True)).result()
+        assert isinstance(reply, Probe) and dict(reply.reach) == {"x": (64, 192), "gains": (64, 192)}, reply
+        (found,) = suggestions(workers, str(tmp_path / "k.py"), (), Budget(20.0, Limits(60.0, 4 << 30)))
+    rows, columns = found.cases[0].args["x"].shape
+    assert found.cases[0].grid == (2, 2) and rows >= 64 and columns >= 128
