@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nki_migrate.runtime.cases import Case, MemberSpec, ObjectSpec
-from nki_migrate.runtime.cells import source
+from nki_migrate.runtime.cells import is_notebook, source
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Kernels, Probe, Request
 from nki_migrate.runtime.pool import Pool
@@ -117,7 +117,11 @@ def suggestions(
     if isinstance(reply, Failure):
         raise InputError(f"{reply.file}:{reply.line}: {reply.message}" if reply.line else reply.message)
     names = [k.name for k in reply.kernels if not k.sub_kernel] if isinstance(reply, Kernels) else []
-    tree = ast.parse(source(file, Path(file).read_bytes()), file)
+    text = source(file, Path(file).read_bytes())
+    tree = ast.parse(text, file)
+    if is_notebook(file):
+        lines = text.decode().splitlines(keepends=True)
+        linecache.cache[os.path.abspath(file)] = (len(text), None, lines, file)
     known_names = KernelNames(tree)
     names += [name for name in known_names.factories if name not in names]
     unknown = sorted(set(kernels) - set(names))

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 SUFFIX = ".ipynb"
 _MAGIC = re.compile(r"\s*[%!?]|[^#'\"]*\?{1,2}\s*$|\s*[\w., ]+=\s*[%!]")
 _OTHER_CELL = re.compile(r"\s*%%(?!(?:capture|prun|time|timeit)\b)\w")
+_MAKER = re.compile(r"(?:\w+\.)*(?:nki_)?(?:jit|trace|baremetal|benchmark|profile)")
 _DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 
 
@@ -72,8 +73,17 @@ def _defines(statement: ast.stmt, known: set[str]) -> bool:
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
         nodes = list(ast.walk(statement))
         read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        return read <= known and not any(isinstance(node, (ast.Call, ast.Await)) for node in nodes)
+        computes = any(isinstance(node, ast.Await) or _calls(node) for node in nodes)
+        return read <= known and not computes
     return isinstance(statement, _DEFINING)
+
+
+def _calls(node: ast.AST) -> bool:
+    """Is a node a call that makes no kernel of a function, as ``nki_jit(function)`` and ``nki.jit()(function)`` do?"""
+    if not isinstance(node, ast.Call):
+        return False
+    maker = node.func.func if isinstance(node.func, ast.Call) else node.func
+    return _MAKER.fullmatch(ast.unparse(maker)) is None
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:

@@ -230,6 +230,14 @@ def test_kernels_of_notebooks_are_proved_and_nothing_else_of_them_runs(run):
     assert code == 0 and "import neuronxcc" not in Path("book.ipynb").read_text(), err
 
 
+def test_a_kernel_that_a_call_makes_of_a_function_is_one_of_the_notebook(run):
+    plain = KERNEL.replace("@nki.jit\n", "")
+    Path("book.ipynb").write_bytes(book(IMPORTS, plain, "made = nki.jit(double)\nmade(open('nothing'))"))
+    Path("cases.toml").write_text(CASE.replace('"double"', '"made"'))
+    code, out, _ = run("verify", "book.ipynb", "book.ipynb")
+    assert code == 0 and "made, " in out and "1 case: 1 equal" in out, out
+
+
 def test_cases_of_notebooks_are_suggested(run):
     Path("book.ipynb").write_bytes(book(IMPORTS, COMPUTING, KERNEL))
     code, out, _ = run("cases", "suggest", "--write", ".")
