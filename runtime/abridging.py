@@ -25,6 +25,11 @@ def abridged(wanted: bool = True) -> Iterator[None]:
         _abridged = before
 
 
+def is_abridged() -> bool:
+    """Are loops cut short?"""
+    return _abridged
+
+
 def steps(values: range) -> Sequence[int]:
     """The steps that a loop over ``values`` takes."""
     if not _abridged or len(values) <= _STEPS:

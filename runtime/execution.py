@@ -91,7 +91,10 @@ def _answer(request: Request) -> Reply:
         return _reference(request, request.case)
     if request.kind == "observe":
         return _observed(request, request.case)
-    run = _run(request, request.case)
+    looks = request.kind == "probe" and request.case.abridged
+    run = _run(replace(request, hazards=True) if looks else request, request.case)
+    if looks and any(hazard.kind == "unwritten" for hazard in run.hazards):
+        return Failure(False, "the steps that an abridged run takes use what others write", request.file)
     if request.kind == "probe":
         instructions = sum(len(program.events) for program in run.programs)
         return Probe(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,56 @@ def test_all_programs_of_a_grid_are_seen_though_an_output_is_as_small_as_an_argu
         (found,) = suggestions(workers, str(tmp_path / "k.py"), (), Budget(20.0, Limits(60.0, 4 << 30)))
     rows, columns = found.cases[0].args["x"].shape
     assert found.cases[0].grid == (2, 2) and rows >= 64 and columns >= 128
+
+
+WHOLE = """
+@nki.jit
+def scaled(x):
+    blocks = nl.ndarray((6, nl.par_dim(64), 32), dtype=x.dtype, buffer=nl.sbuf)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for b in nl.affine_range(6):
+        blocks[b] = nl.load(x[b])
+    for b in range(5):
+        doubled = nl.ndarray((nl.par_dim(64), 32), dtype=x.dtype, buffer=nl.sbuf)
+        doubled[...] = nl.add(blocks[0], blocks[5])
+        nl.store(out[b], doubled)
+    for b in nl.affine_range(6):
+        nl.store(out[b], blocks[b])
+    return out
+"""
+
+
+def test_loops_of_python_run_whole_and_block_tensors_have_all_their_blocks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "k.py").write_text(HEAD + WHOLE)
+    case = Case("scaled", "one", "", args={"x": TensorSpec((6, 64, 32), "float32")}, abridged=True)
+    (tmp_path / "cases.toml").write_text(case_toml(case, tmp_path))
+    with pytest.raises(SystemExit):
+        main(["verify", "--migrate", "--unsafe", "--no-cache", str(tmp_path / "k.py")])
+    said = capsys.readouterr().out
+    assert "1 case: 1 equal" in said, said
+
+
+AHEAD = """
+@nki.jit
+def scaled(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tiles = nl.ndarray((nl.par_dim(64), 7, 32), dtype=x.dtype, buffer=nl.sbuf)
+    tiles[:, 0, :] = nl.load(x[0])
+    for b in nl.sequential_range(6):
+        tiles[:, b + 1, :] = nl.load(x[b + 1])
+        nl.store(out[b], tiles[:, b, :])
+    return out
+"""
+
+
+def test_a_kernel_whose_steps_use_what_others_write_is_not_abridged(tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(HEAD + AHEAD)
+    with pool(1) as workers:
+        case = Case("scaled", "", "", args={"x": TensorSpec((7, 64, 32), "float32")})
+        whole, cut = (
+            workers.submit(Request("probe", str(tmp_path / "k.py"), each)).result()
+            for each in (case, replace(case, abridged=True))
+        )
+    assert isinstance(whole, Probe) and isinstance(cut, Failure) and "use what others write" in cut.message
