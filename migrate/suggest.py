@@ -37,7 +37,7 @@ from .suggest_facts import parameters
 from .suggest_host import host_cases
 from .suggest_objects import with_fields_of
 from .suggest_proposals import options_of, proposed_cases
-from .suggest_search import Ask, Hunt, Search, constants, elements, without_mixing
+from .suggest_search import Ask, Hunt, Search, constants, elements, with_varied_integers, without_mixing
 
 _RUN_SECONDS = 6.0
 """A case that takes longer is too large to be a good one."""
@@ -207,7 +207,7 @@ class _Work:
     def _keep(self, search: Search, known: list[Case], ask: Ask) -> None:
         """Note a case that was found, in types that no matmul mixes, for the kernels behind it."""
         if search.found is not None:
-            search.found = without_mixing(search.found, ask)
+            search.found = with_varied_integers(without_mixing(search.found, ask), ask)
             known.append(search.found[0])
 
     def _hunt(self, kernel: str, known: Sequence[Case]) -> Hunt:

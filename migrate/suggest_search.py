@@ -40,6 +40,8 @@ _BETTER = 16 * _BATCH
 """Runs before a case is taken in which stores repeat elements: sizes of 1 where the kernel means others."""
 _PATIENCE = 4 * _BATCH
 """Runs before one that took too long gets all the time that there is: no smaller one may run."""
+_LARGEST_INTEGER = 128
+"""Integers of a case are smaller: every integer type has them."""
 _TILES = 4
 _FIRST = 2 * _TILES
 _NOTHING_WRITTEN = "never written to"
@@ -294,6 +296,23 @@ def without_mixing(found: tuple[Case, Probe], ask: Ask) -> tuple[Case, Probe]:
     replies = zip(others, ask(others), strict=True)
     ran = ((each, reply) for each, reply in replies if isinstance(reply, Probe) and reply.outputs and not reply.mixed)
     return next(ran, found)
+
+
+def with_varied_integers(found: tuple[Case, Probe], ask: Ask) -> tuple[Case, Probe]:
+    """``found`` with integers that are not all 0, where a search chose those as indices of whatever there is."""
+    case, _ = found
+    zeros = [
+        name for name, spec in tensors(case).items() if spec.fill == "integers" and (spec.low, spec.high) == (0, 1)
+    ]
+    if not zeros:
+        return found
+    ends = sorted({2, *(size for size in sizes(case) if 2 < size <= _LARGEST_INTEGER)}, reverse=True)[:_BATCH]
+    specs = tensors(case)
+    others = [
+        replace(case, args={**case.args, **{name: replace(specs[name], high=end) for name in zeros}}) for end in ends
+    ]
+    replies = zip(others, ask(others), strict=True)
+    return next(((each, reply) for each, reply in replies if isinstance(reply, Probe) and reply.outputs), found)
 
 
 def _progress(failure: Failure) -> tuple[int, ...]:
