@@ -301,13 +301,12 @@ def without_mixing(found: tuple[Case, Probe], ask: Ask) -> tuple[Case, Probe]:
 def with_varied_integers(found: tuple[Case, Probe], ask: Ask) -> tuple[Case, Probe]:
     """``found`` with integers that are not all 0, where a search chose those as indices of whatever there is."""
     case, _ = found
-    zeros = [
-        name for name, spec in tensors(case).items() if spec.fill == "integers" and (spec.low, spec.high) == (0, 1)
-    ]
+    specs = tensors(case)
+    zeros = [name for name, spec in specs.items() if (spec.fill, spec.low, spec.high) == ("integers", 0, 1)]
     if not zeros:
         return found
-    ends = sorted({2, *(size for size in sizes(case) if 2 < size <= _LARGEST_INTEGER)}, reverse=True)[:_BATCH]
-    specs = tensors(case)
+    halves = {2, *(size // 2 for size in sizes(case) if 4 < size <= 2 * _LARGEST_INTEGER)}  # a tail has them, too
+    ends = sorted(halves, reverse=True)[:_BATCH]
     others = [
         replace(case, args={**case.args, **{name: replace(specs[name], high=end) for name in zeros}}) for end in ends
     ]
