@@ -21,7 +21,6 @@ from nki_migrate.codemods.syntax.nodes import first_line
 from .errors import FileError
 from .grouping import source_name
 from .kernel_names import KernelNames
-from .notebooks import is_notebook
 from .planning import CASES_NAME, cases_at
 from .reports import Report, imports_beta1, parsed
 from .suggest import has_proposals
@@ -162,8 +161,8 @@ def _kernel(
         state = "safe" if any(report.status == "changed" for report in safe.values()) else "done"
     path = safe[name].path
     called = KernelNames(tree).name_of(function)
-    count = 0 if is_notebook(path) else len(_cases(path, called, cases))
-    is_guessed = not count and not is_notebook(path) and has_proposals(Path(path), tree, called)
+    count = len(_cases(path, called, cases))
+    is_guessed = not count and has_proposals(Path(path), tree, called)
     proof: Proof = "case" if count else "suggest" if is_guessed else "none"
     assumed = sum(asserted.line in lines for path, lines in ranges for asserted in safe[path].asserted)
     return Kernel(function.name, function.lineno, state, findings, left, assumed, count, proof)

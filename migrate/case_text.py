@@ -46,6 +46,8 @@ def _lines(case: Case, directory: Path) -> Iterator[str]:
         yield f"seed = {case.seed}"
     if case.ulps:
         yield f"ulps = {case.ulps}"
+    if case.abridged:
+        yield "abridged = true"
     if case.reference:
         yield f"reference = {_text(case.reference)}"
         yield f"rtol = {case.rtol!r}"

@@ -34,9 +34,7 @@ from nki_migrate.runtime.pool import Workers
 from nki_migrate.runtime.reading import Reads
 
 from .claims import language_of
-from .errors import InputError
 from .nki_versions import version_of
-from .notebooks import is_notebook
 from .sides import ON_DISK, Side, named
 from .spans import spans_of
 from .tile_map import mapped
@@ -71,9 +69,6 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
-
-NOT_RUN = "kernels of notebooks are not run, since all cells would be"
-NOT_RUN_HELP = "move the kernels to a module that the notebook imports, and verify that"
 
 
 @dataclass(frozen=True)
@@ -197,9 +192,7 @@ def union(a: Reads, b: Reads) -> Reads:
 
 
 def request(kind: str, file: str, side: Side, limits: Limits, case: Case | None = None, hardware: str = "") -> Request:
-    """What to ask a worker about ``file`` (the user's name) on one side. Raises :class:`InputError` for a notebook."""
-    if is_notebook(file):
-        raise InputError(f"{file}: {NOT_RUN}: {NOT_RUN_HELP}")
+    """What to ask a worker about ``file`` (the user's name) on one side."""
     side.prepare()
     language = language_at(file, side)
     target = hardware or memory_of(language).default

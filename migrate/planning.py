@@ -17,8 +17,8 @@ from nki_migrate.runtime.messages import Kernel, Kernels, Reply
 
 from .discover import found_files
 from .errors import InputError
-from .judging import NOT_RUN, NOT_RUN_HELP, Pair, problem_of
-from .notebooks import is_notebook
+from .judging import Pair, problem_of
+from .notebooks import SUFFIX
 from .sides import Side
 from .suggest_factories import factories
 from .verdicts import CaseResult, Problem
@@ -118,14 +118,9 @@ def file_pairs(before: str, after: str, excludes: Callable[[str], bool] | None =
 
 
 def python_files(paths: Iterable[str], excludes: Callable[[str], bool] | None = None) -> Iterator[str]:
-    """The Python files below ``paths``, of directories without what ``excludes`` names.
-
-    Raises :class:`InputError` for a notebook that is named.
-    """
+    """The Python files and notebooks below ``paths``, of directories without what ``excludes`` names."""
     for found in found_files(paths, excludes):
-        if found.is_named and is_notebook(found.path):
-            raise InputError(f"{found.path}: {NOT_RUN}: {NOT_RUN_HELP}")
-        if found.path.endswith(".py") and not found.skipped and not found.failed:
+        if found.path.endswith((".py", SUFFIX)) and not found.skipped and not found.failed:
             yield found.path
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nki_migrate.codemods.model import Moved
+from nki_migrate.runtime.cells import source
 from nki_migrate.runtime.compare import Difference, Inexact, LevelVerdict, Place, TileRow
 from nki_migrate.runtime.reading import is_installed
 from nki_migrate.runtime.versions import DISK, Version
@@ -103,8 +104,8 @@ class Side:
         if not path or line < 1:
             return ""
         try:
-            lines = self.content(path).decode(errors="replace").splitlines()
-        except OSError:
+            lines = source(path, self.content(path)).decode(errors="replace").splitlines()
+        except (OSError, SyntaxError):
             return ""
         return lines[line - 1].strip() if line <= len(lines) else ""
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nki_migrate.runtime.cases import Case, MemberSpec, ObjectSpec
+from nki_migrate.runtime.cells import is_notebook, source
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Kernels, Probe, Request
 from nki_migrate.runtime.pool import Pool
@@ -36,7 +37,7 @@ from .suggest_facts import parameters
 from .suggest_host import host_cases
 from .suggest_objects import with_fields_of
 from .suggest_proposals import options_of, proposed_cases
-from .suggest_search import Ask, Hunt, Search, constants, elements, without_mixing
+from .suggest_search import Ask, Hunt, Search, constants, elements, with_varied_integers, without_mixing
 
 _RUN_SECONDS = 6.0
 """A case that takes longer is too large to be a good one."""
@@ -116,7 +117,11 @@ def suggestions(
     if isinstance(reply, Failure):
         raise InputError(f"{reply.file}:{reply.line}: {reply.message}" if reply.line else reply.message)
     names = [k.name for k in reply.kernels if not k.sub_kernel] if isinstance(reply, Kernels) else []
-    tree = ast.parse(Path(file).read_bytes(), file)
+    text = source(file, Path(file).read_bytes())
+    tree = ast.parse(text, file)
+    if is_notebook(file):
+        lines = text.decode().splitlines(keepends=True)
+        linecache.cache[os.path.abspath(file)] = (len(text), None, lines, file)
     known_names = KernelNames(tree)
     names += [name for name in known_names.factories if name not in names]
     unknown = sorted(set(kernels) - set(names))
@@ -202,7 +207,7 @@ class _Work:
     def _keep(self, search: Search, known: list[Case], ask: Ask) -> None:
         """Note a case that was found, in types that no matmul mixes, for the kernels behind it."""
         if search.found is not None:
-            search.found = without_mixing(search.found, ask)
+            search.found = with_varied_integers(without_mixing(search.found, ask), ask)
             known.append(search.found[0])
 
     def _hunt(self, kernel: str, known: Sequence[Case]) -> Hunt:
@@ -239,7 +244,9 @@ class _Work:
             calls = called_cases(self.path, tree, definition) if factory is None else iter(())
             hosts = host_cases(self.path, tree, definition, factory)
             reached = with_extents(proposed_cases(self.path, tree, definition), definition, tree)
-            told = list({repr(c): c for c in itertools.chain(calls, hosts, reached)}.values())
+            first = next(proposed_cases(self.path, tree, definition), None)
+            whole = (_completed(case, first, definition) for case in itertools.chain(calls, hosts, reached))
+            told = list({repr(c): c for c in whole}.values())
             yield from (case for case in told if elements(case) <= _LIGHT)
             yield from _adapted(known, definition)
             yield from itertools.islice(proposed, 2)
@@ -249,7 +256,7 @@ class _Work:
     def _ask(self, deadline: float, *, conditions: bool = False, alone: bool = False) -> Ask:
         """Runs cases, each for as long as a good one takes at most; ``alone``: no other kernel waits for the time."""
 
-        def ask(cases: Sequence[Case], *, patient: bool = False) -> list[Probe | Failure]:
+        def ask(cases: Sequence[Case], *, patient: bool = False, sketch: bool = False) -> list[Probe | Failure]:
             limits = self.budget.limits
             self._show(cases)
             end = self.budget.seconds if patient and alone else deadline
@@ -265,6 +272,7 @@ class _Work:
                         seconds,
                         limits.memory,
                         conditions=conditions,
+                        sketch=sketch,
                     )
                 )
                 for case in cases
@@ -351,6 +359,14 @@ def _lighter_first(cases: Iterator[Case]) -> Iterator[Case]:
         else:
             heavy.append(case)
     yield from heavy
+
+
+def _completed(case: Case, other: Case | None, kernel: ast.FunctionDef) -> Case:
+    """A case that a call tells in part, with what ``other`` has for the parameters that it must have."""
+    names = parameters(kernel)
+    required = names[: len(names) - len(kernel.args.defaults)]
+    missing = {n: other.args[n] for n in required if n not in case.args and n in other.args} if other else {}
+    return replace(case, args={**case.args, **missing}) if missing else case
 
 
 def _adapted(known: Sequence[Case], kernel: ast.FunctionDef) -> Iterator[Case]:

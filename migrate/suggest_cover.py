@@ -45,7 +45,7 @@ def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, over: 
     main, ran = _grown(again[0] if again else first, ask, over)
     kept = [main[0]]
     shown = sides(main[1])
-    tails = _ran(list(_tails(main[0])), ask, over)
+    tails = _ran([] if main[0].abridged else list(_tails(main[0])), ask, over)
     if tails:
         kept.append(tails[0][0])
         shown |= sides(tails[0][1])
@@ -90,8 +90,8 @@ def sides(probe: Probe) -> set[Side]:
 def _grown(first: tuple[Case, Probe], ask: Ask, over: Over) -> tuple[tuple[Case, Probe], list[tuple[Case, Probe]]]:
     """The case with each size doubled that makes more instructions, and all larger cases that ran."""
     case, probe = first
-    if probe.instructions > _MOST_INSTRUCTIONS // 2:
-        return first, []
+    if probe.instructions > _MOST_INSTRUCTIONS // 2 or case.abridged:
+        return first, []  # the sizes of an abridged case are those that the source tells
     wanted = [size for size in sizes(case) if 1 <= size <= _LARGEST // 2]
     ran = _ran([resized(case, size, 2 * size) for size in wanted], ask, over)
     more = [(c, p) for c, p in ran if probe.instructions < p.instructions <= _MOST_INSTRUCTIONS]

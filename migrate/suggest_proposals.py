@@ -46,6 +46,8 @@ _DIFFERENT = 3
 """How many sizes of a dimension are looked at for sizes that all differ, and how many such proposals there are."""
 MAX_ELEMENTS = 1 << 25
 """Of a proposal: a matmul of 2048 x 2048 x 8192 has so many."""
+LARGEST_TOLD = 1 << 28
+"""Elements of a case whose sizes the source or a call tells as numbers."""
 Size = int | tuple[int, ...]
 
 
@@ -58,13 +60,19 @@ def _tensors(required: Sequence[str], facts: Facts, annotated: Mapping[str, str]
 
 
 def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Iterator[Case]:
-    """Cases whose sizes the asserts allow; where they allow none of those that were looked at, plain ones."""
+    """Cases whose sizes the asserts allow; where they allow none of those that were looked at, plain ones.
+
+    Where the source allows large ones only, these.
+    """
     facts, outputs = facts_of(tree, kernel), _outputs(kernel)
     tensors, numbers, plain, variants = _arguments(path, tree, kernel, facts)
-    for sizes in _sizes(tensors, numbers, facts, plain):
-        for variant in variants:
-            for case in _cases(path, kernel.name, sizes, variant, facts):
-                yield _with_outputs(case, outputs)
+    has_any = False
+    for most in (MAX_ELEMENTS, LARGEST_TOLD):
+        for sizes in () if has_any else _sizes(tensors, numbers, facts, plain):
+            for variant in variants if _elements(sizes) <= most else ():
+                for case in _cases(path, kernel.name, sizes, variant, facts):
+                    has_any = True
+                    yield _with_outputs(case, outputs)
 
 
 def _arguments(
@@ -175,7 +183,8 @@ def _sizes(
                     found = True
                     yield each
     if not found:
-        yield from [each for each in plain if _elements(each) <= MAX_ELEMENTS] or _guessed(tensors, facts)
+        yield from [each for each in plain if _elements(each) <= MAX_ELEMENTS]
+        yield from _guessed(tensors, facts)
 
 
 def _elements(sizes: Mapping[str, Size]) -> int:
@@ -351,8 +360,6 @@ def _cases(
     path: Path, kernel: str, sizes: Mapping[str, Size], scalars: Mapping[str, object], facts: Facts
 ) -> Iterator[Case]:
     shapes = {name: size for name, size in sizes.items() if isinstance(size, tuple)}
-    if _elements(sizes) > MAX_ELEMENTS:
-        return
     args: dict[str, object] = {name: tensor(name, shape) for name, shape in shapes.items()}
     args |= {**scalars, **{name: size for name, size in sizes.items() if name not in shapes}}
     for extent in (2, 1) if facts.axes else (0,):

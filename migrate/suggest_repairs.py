@@ -268,6 +268,12 @@ def _indexed(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Cas
         yield from ranked(case, match[1], rank)
 
 
+def _indexed_whole(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """Vectors do not index all dimensions of a tensor: it has too many."""
+    shape = tensors(case)[match[1]].shape if match[1] in tensors(case) else ()
+    yield from (shaped(case, match[1], shape[len(shape) - rank :]) for rank in range(len(shape) - 1, 0, -1))
+
+
 def _no_dimension(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
     """``x.shape[2]`` of a tensor of two dimensions."""
     for name, index in re.findall(r"(\w+)\.shape\[(\d+)\]", _line(failure)):
@@ -430,6 +436,7 @@ _MESSAGES: tuple[tuple[str, _Repair], ...] = (
     (r"too many indices for \w+ (\w+)\[(.*)\] in \w+: (\d+)", _indexed),
     (r"'?(\w+)'? .*must (?:be|have) (?:of type )?(an integer type|u?int\d+|b?float\d+\w*)", _typed),
     (r"one element a partition, got \w+ (\w+)\[", _one_element),
+    (r"Mixing basic tensor indexing and advanced .*\(tensor `(\w+)`\)", _indexed_whole),
     (r"tuple index out of range", _no_dimension),
     (r"outside \[0, 1\]", _probabilities),
     (r"Insufficient rank|at least two dimensions", _flat),

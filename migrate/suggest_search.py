@@ -23,7 +23,7 @@ from nki_migrate.runtime.messages import Probe
 from .suggest_clock import Over
 from .suggest_expressions import Unknown, evaluated
 from .suggest_parts import moved, ranked, tensors, toggled, typed
-from .suggest_proposals import MAX_ELEMENTS
+from .suggest_proposals import LARGEST_TOLD, MAX_ELEMENTS
 from .suggest_repairs import repairs
 from .variants import resized, sizes, with_number
 
@@ -35,16 +35,19 @@ _STARTS = 8
 _PLAIN_SIZES = (128, 512, 256, 64, 1, 2, 4, 8, 1024, 2048)
 _DTYPES = ("bfloat16", "int32", "uint8")
 _LARGEST = 8192
-_LARGEST_TOLD = 1 << 28
-"""Elements of a case whose sizes a call tells."""
 _STOPPED = "did not end within"
 _BETTER = 16 * _BATCH
 """Runs before a case is taken in which stores repeat elements: sizes of 1 where the kernel means others."""
 _PATIENCE = 4 * _BATCH
 """Runs before one that took too long gets all the time that there is: no smaller one may run."""
+_LARGEST_INTEGER = 128
+"""Integers of a case are smaller: every integer type has them."""
 _TILES = 4
 _FIRST = 2 * _TILES
 _NOTHING_WRITTEN = "never written to"
+_OUT_OF_BOUND = "err_tensor_access_out_of_bound: Out-of-bound access for tensor `"
+_SKETCHES = 12
+"""Cases of a kernel that are run to see how far their indices reach."""
 _FARTHEST = (-(1 << 20),)
 """How far a run came that came to its end."""
 _RAN: tuple[tuple[int, ...], int] = ((-(1 << 30),), 0)
@@ -52,9 +55,11 @@ _RAN: tuple[tuple[int, ...], int] = ((-(1 << 30),), 0)
 
 
 class Ask(Protocol):
-    """Runs cases; ``patient``: for as long as there is time."""
+    """Runs cases; ``patient``: for as long as there is time; ``sketch``: only to see how far their indices reach."""
 
-    def __call__(self, cases: Sequence[Case], *, patient: bool = False) -> list[Probe | Failure]: ...
+    def __call__(
+        self, cases: Sequence[Case], *, patient: bool = False, sketch: bool = False
+    ) -> list[Probe | Failure]: ...
 
 
 @dataclass
@@ -121,8 +126,10 @@ class _Queue:
         self._queue: list[_Next] = []
         self._number = itertools.count()
         self._known: dict[str, tuple[tuple[int, ...], int]] = {}
+        self._to_sketch: list[tuple[tuple[int, ...], Case]] = []
+        self._sketched = 0
         self.slow: list[Case] = []
-        self.was_patient = False
+        self.was_patient = self.was_abridged = False
 
     def __bool__(self) -> bool:
         return bool(self._queue)
@@ -146,8 +153,24 @@ class _Queue:
                 found.append(case)
         return found
 
+    def add_sketch(self, case: Case, progress: tuple[int, ...]) -> None:
+        """A case some of whose tensors are too small is worth a sketch."""
+        if self._sketched < _SKETCHES:
+            self._sketched += 1
+            self._to_sketch.append((progress, case))
+
+    def sketches(self) -> list[tuple[tuple[int, ...], Case]]:
+        """The cases to sketch, each with how far it came."""
+        found, self._to_sketch = self._to_sketch, []
+        return found
+
     def slowest(self) -> list[Case]:
-        """The first of the cases that took too long; no other one will have the time."""
+        """The cases that took too long, cut short; when none of these ran, the first of them: no other one will have
+        the time.
+        """
+        if not self.was_abridged:
+            self.was_abridged = True
+            return [replace(case, abridged=True) for case in self.slow[:_BATCH]]
         first, self.slow, self.was_patient = self.slow[:1], [], True
         return first
 
@@ -183,7 +206,7 @@ class Hunt:
         """
         search, queue = self.search, self._queue
         if not search.tried:
-            queue.push(itertools.islice(self.starts, _STARTS), (), 0, _LARGEST_TOLD)
+            queue.push(itertools.islice(self.starts, _STARTS), (), 0, LARGEST_TOLD)
         search.out_of_time = False
         while not self._has_ended and (queue or (queue.slow and is_last)):
             patient = is_last and self._waits_for_slow(over)
@@ -193,8 +216,9 @@ class Hunt:
             batch = queue.slowest() if patient else queue.batch()
             for case, reply in zip(batch, ask(batch, patient=True) if patient else ask(batch), strict=True):
                 self._note(case, reply)
+            self._sketch(ask)
             if not self._has_ended and (search.tried % (4 * _BATCH) == 0 or not queue):
-                queue.push(itertools.islice(self.starts, 2), (), 0, _LARGEST_TOLD)
+                queue.push(itertools.islice(self.starts, 2), (), 0, LARGEST_TOLD)
         if is_last or self._has_ended:
             search.found = search.found or search.weak
         return search
@@ -202,6 +226,13 @@ class Hunt:
     def _waits_for_slow(self, over: Over) -> bool:
         """Is it time for the first case that took too long?"""
         return bool(self._queue.slow) and (not self._queue or over() or self.search.tried >= _PATIENCE)
+
+    def _sketch(self, ask: Ask) -> None:
+        """Queue the cases whose tensors are as large as the indices reach that ran out of them."""
+        found = [] if self._has_ended else self._queue.sketches()
+        replies = ask([case for _, case in found], sketch=True) if found else []
+        for (progress, case), reply in zip(found, replies, strict=True):
+            self._queue.push([_reaching(case, reply)], progress, -1, LARGEST_TOLD)
 
     def _note(self, case: Case, reply: Probe | Failure) -> None:
         self.search.tried += 1
@@ -221,6 +252,12 @@ def _ran(search: Search, queue: _Queue, case: Case, probe: Probe, constants: Seq
         queue.push(_neighbours(case, constants), _FARTHEST, 1)
 
 
+def _reaching(case: Case, reply: Probe | Failure) -> Case:
+    """The case with tensors in which its indices are, as far as a sketch came."""
+    grown = {name: replace(tensors(case)[name], shape=shape) for name, shape in reply.reach if name in tensors(case)}
+    return replace(case, args={**case.args, **grown})
+
+
 def _failed(
     search: Search,
     queue: _Queue,
@@ -235,9 +272,11 @@ def _failed(
     search.failed(case, failure)
     search.stopped += [case] if _STOPPED in failure.message else []
     queue.slow += [case] if _STOPPED in failure.message and not queue.was_patient else []
+    if _OUT_OF_BOUND in failure.message:
+        queue.add_sketch(case, progress)
     if _NOTHING_WRITTEN in failure.message:
         queue.push(_with_tiles(case, constants[:_FIRST]), progress, 0)
-    queue.push(itertools.islice(repairs(case, failure), 32), progress, 0)
+    queue.push(itertools.islice(repairs(case, failure), 32), progress, 0, LARGEST_TOLD)
     others = (replace(case, args={**case.args, name: value}) for name, values in options.items() for value in values)
     queue.push(others, progress, 0)
     if is_best and not failure.undecided:
@@ -257,6 +296,22 @@ def without_mixing(found: tuple[Case, Probe], ask: Ask) -> tuple[Case, Probe]:
     replies = zip(others, ask(others), strict=True)
     ran = ((each, reply) for each, reply in replies if isinstance(reply, Probe) and reply.outputs and not reply.mixed)
     return next(ran, found)
+
+
+def with_varied_integers(found: tuple[Case, Probe], ask: Ask) -> tuple[Case, Probe]:
+    """``found`` with integers that are not all 0, where a search chose those as indices of whatever there is."""
+    case, _ = found
+    specs = tensors(case)
+    zeros = [name for name, spec in specs.items() if (spec.fill, spec.low, spec.high) == ("integers", 0, 1)]
+    if not zeros:
+        return found
+    halves = {2, *(size // 2 for size in sizes(case) if 4 < size <= 2 * _LARGEST_INTEGER)}  # a tail has them, too
+    ends = sorted(halves, reverse=True)[:_BATCH]
+    others = [
+        replace(case, args={**case.args, **{name: replace(specs[name], high=end) for name in zeros}}) for end in ends
+    ]
+    replies = zip(others, ask(others), strict=True)
+    return next(((each, reply) for each, reply in replies if isinstance(reply, Probe) and reply.outputs), found)
 
 
 def _progress(failure: Failure) -> tuple[int, ...]:

@@ -156,10 +156,18 @@ def evidence(pairs: Sequence[Pair], settings: Settings, asked: str, *, may_be_em
         _judged(workers, plan, settings, found)
     if not found.results and not may_be_empty and not any(inventory.unchanged for inventory in inventories):
         raise InputError(f"{asked}: no kernel found: a kernel is a function decorated with nki.jit")
-    found.notes[:0] = [*_versions(found.versions), *notes(inventories, settings.choice)]
+    found.notes[:0] = [*_versions(found.versions), *notes(inventories, settings.choice), *_abridged(plan)]
     if not settings.searches:
         say_unseen(found, settings)
     return found
+
+
+def _abridged(plan: Sequence[Wish | CaseResult]) -> Iterator[str]:
+    """Which cases show the ends of loops only."""
+    cut = [wish for wish in plan if isinstance(wish, Wish) and wish.case.abridged]
+    for file in dict.fromkeys(wish.pair.before for wish in cut):
+        named = ", ".join(f"{wish.case.kernel}, {wish.case.name}" for wish in cut if wish.pair.before == file)
+        yield f"{file}: abridged, so that loops of NKI took their first two steps and their last: {named}"
 
 
 def say_unseen(found: Evidence, settings: Settings) -> None:

@@ -19,10 +19,9 @@ from .cache import cache_directory
 from .command_options import is_forbidden
 from .configuration import SUPPORT, Configuration
 from .grouping import source_name
-from .judging import NOT_RUN, NOT_RUN_HELP, Pair
+from .judging import Pair
 from .kept_reports import kept_reports
 from .nki_pins import with_pins
-from .notebooks import is_notebook
 from .output import plural
 from .planning import Choice
 from .proof_cache import Cache
@@ -75,11 +74,8 @@ def verified_migration(reports: Sequence[Report], settings: Settings, target: st
     """
     side = rewritten_side(reports, target)
     changed = [report.path for report in reports if report.status == "changed"]
-    pairs = [Pair(path, path, new=side).at(source, "") for path in changed if not is_notebook(path)]
+    pairs = [Pair(path, path, new=side).at(source, "") for path in changed]
     found = evidence(pairs, settings, "the files that the rewrite changes", may_be_empty=True)
-    for path in filter(is_notebook, changed):
-        problem = Problem("case", Verdict.UNDECIDED, NOT_RUN, help=NOT_RUN_HELP)
-        found.results.append(CaseResult(path, path, problems=(problem,), labels=("", REWRITTEN)))
     for report in reports:
         if report.status == "failed":
             problem = Problem(

@@ -16,6 +16,8 @@
     atol = 1e-3
     ulps = 4                         # a division may have become a reciprocal and a multiplication; outputs computed
                                      # from one may be so many units in the last place apart; default: 0
+    abridged = true                  # loops of NKI take their first two steps and their last, in both versions:
+                                     # for sizes that are numbers of the source and run for minutes; default: false
 
     [case.args]
     x = {shape = [128, 512], dtype = "bfloat16", fill = "normal"}
@@ -52,6 +54,7 @@ from typing import Any
 
 import numpy as np
 
+from .cells import SUFFIX
 from .filling import FILLS, fill_problem, stored_array_problem
 from .numerics import DTYPES, NAMED_TYPES
 from .spec.memories import hardware_names
@@ -71,6 +74,7 @@ _CASE_KEYS = (
     "rtol",
     "atol",
     "ulps",
+    "abridged",
     "args",
     "make",
 )
@@ -130,8 +134,8 @@ class Case:
 
     ``file`` and ``line`` (0: unknown) are the place of the case; ``grid`` is ``()`` without a grid. ``source`` is the
     absolute path of the only file whose kernel is meant, empty for any. ``target`` is the NKI version that a kernel of
-    ``nki`` runs as, empty: what the file shows. ``make``: ``kernel`` is no kernel, but a function that makes one when
-    it is called with these.
+    ``nki`` runs as, empty: what the file shows. ``abridged``: loops are cut short (:mod:`.abridging`). ``make``:
+    ``kernel`` is no kernel, but a function that makes one when it is called with these.
     """
 
     kernel: str
@@ -148,6 +152,7 @@ class Case:
     source: str = ""
     target: str = ""
     ulps: int = 0
+    abridged: bool = False
     make: Mapping[str, Any] | None = None
 
     def is_for(self, file: str) -> bool:
@@ -251,8 +256,10 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
     if "name" in table and (not isinstance(table["name"], str) or not table["name"]):
         raise CaseError("'name' is text that is not empty")
     file = table.get("file", "")
-    if not isinstance(file, str) or ("file" in table and not file.endswith(".py")):
-        raise CaseError(f"file is {file!r}: it is the path of a Python file, from the directory of the cases")
+    if not isinstance(file, str) or ("file" in table and not file.endswith((".py", SUFFIX))):
+        raise CaseError(
+            f"file is {file!r}: it is the path of a Python file or a notebook, from the directory of the cases"
+        )
     hardware = table.get("hardware")
     if hardware is not None and hardware not in hardware_names():
         raise CaseError(f"unknown hardware {hardware!r}: one of {', '.join(hardware_names())}")
@@ -279,8 +286,15 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
         atol=_tolerance(table.get("atol", 1e-8), "atol"),
         source=str((path.parent / file).absolute()) if file else "",
         ulps=_integer(table.get("ulps", 0), "ulps", least=0),
+        abridged=_truth(table.get("abridged", False), "abridged"),
         make=None if make is None else {key: _argument(key, value, path.parent) for key, value in make.items()},
     )
+
+
+def _truth(value: object, key: str) -> bool:
+    if not isinstance(value, bool):
+        raise CaseError(f"{key} is {value!r}: it is true or false")
+    return value
 
 
 def _reference(table: dict[str, Any]) -> str | None:

@@ -23,7 +23,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import absent, conditions, errors, explaining, process, shims, versions
+from . import absent, cells, conditions, errors, explaining, extents, process, shims, versions
+from .abridging import abridged
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
@@ -77,7 +78,9 @@ def answer(request: Request) -> Reply:
         return Failure(False, f"{place}{error}", request.file)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         failure = failure_of(error, request)
-        return explaining.explained(failure, error) if request.kind == "probe" else failure
+        if request.kind != "probe":
+            return failure
+        return replace(explaining.explained(failure, error), reach=extents.so_far())
 
 
 def _answer(request: Request) -> Reply:
@@ -88,10 +91,20 @@ def _answer(request: Request) -> Reply:
         return _reference(request, request.case)
     if request.kind == "observe":
         return _observed(request, request.case)
-    run = _run(request, request.case)
+    looks = request.kind == "probe" and request.case.abridged
+    run = _run(replace(request, hazards=True) if looks else request, request.case)
+    if looks and any(hazard.kind == "unwritten" for hazard in run.hazards):
+        return Failure(False, "the steps that an abridged run takes use what others write", request.file)
     if request.kind == "probe":
         instructions = sum(len(program.events) for program in run.programs)
-        return Probe(len(run.outputs), instructions, conditions=run.conditions, mixed=_mixes(run), spread=_spreads(run))
+        return Probe(
+            len(run.outputs),
+            instructions,
+            conditions=run.conditions,
+            mixed=_mixes(run),
+            spread=_spreads(run),
+            reach=extents.so_far(),
+        )
     return run
 
 
@@ -156,6 +169,8 @@ def load(file: str) -> ModuleType:
     if not os.path.isfile(file):
         raise CaseError(f"{file}: no such file")
     sys.argv = [file]
+    if cells.is_notebook(file):
+        return _notebook(file)
     imports = [node for node in statements(_tree_of(file)) if isinstance(node, (ast.Import, ast.ImportFrom))]
     sys.path[:0] = _roots_named_in(file, imports)
     package = _package_name(file, imports)
@@ -181,6 +196,18 @@ def load(file: str) -> ModuleType:
         if not _defines_kernels(module) or absent.MISSING not in error.construct:
             raise
         _ENDED[file] = f"loading the file ends at line {error.line}: {error.construct}"
+    return module
+
+
+def _notebook(file: str) -> ModuleType:
+    """The module of what a notebook defines (:mod:`.cells`)."""
+    sys.path.insert(0, os.path.dirname(file))
+    module = ModuleType("kernel_notebook")
+    module.__file__ = file
+    sys.modules[module.__name__] = module
+    text = cells.definitions(importlib.machinery.SourceFileLoader("", file).get_data(file))
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), vars(module))  # the notebook's own definitions, which we were asked to run
     return module
 
 
@@ -311,7 +338,7 @@ def _is_project(directory: str) -> bool:
 def _tree_of(file: str) -> ast.Module:
     """The syntax tree of a file as imports see it. Raises ``CaseError`` for what has no line of the file."""
     try:
-        data = importlib.machinery.SourceFileLoader("", file).get_data(file)
+        data = cells.source(file, importlib.machinery.SourceFileLoader("", file).get_data(file))
         try:
             return parsed(importlib.util.decode_source(data))
         except (SyntaxError, UnicodeDecodeError):
@@ -397,7 +424,12 @@ def _run(request: Request, case: Case) -> Run:
     known = memory_of(front.language).hardware
     if request.hardware not in known:
         raise CaseError(f"kernels of {front.language} run on {', '.join(known)}, not on '{request.hardware}'")
-    with np.errstate(all="ignore"), by_reciprocal(request.by_reciprocal):
+    with (
+        np.errstate(all="ignore"),
+        by_reciprocal(request.by_reciprocal),
+        abridged(case.abridged or request.sketch),
+        extents.noted(request.sketch),
+    ):
         run = front.launch(Launch(kernel, module, launched, request.hardware, values))
     asked = conditions.so_far() if request.conditions else ()
     left = [

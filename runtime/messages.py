@@ -35,7 +35,8 @@ class Request:
     ``version`` says which content the files have. ``hazards``: look for them in the record of a run. ``language``
     is that of the file's kernels. ``conditions``: watch how those of the user's code go. ``by_reciprocal``: compute
     quotients as a kernel of Beta 2 does (:mod:`.isa.quotients`). ``function``: launch a function, too, that was a
-    kernel before a rewrite left it to the kernels that call it.
+    kernel before a rewrite left it to the kernels that call it. ``sketch``: cut loops short, and note how far indices
+    of arguments reach instead of refusing them.
     """
 
     kind: str
@@ -50,6 +51,7 @@ class Request:
     conditions: bool = False
     by_reciprocal: bool = False
     function: bool = False
+    sketch: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Probe:
     """A run that ended well: its outputs, instructions and seconds, and how its conditions went, if that was asked.
 
     ``mixed``: did a matmul get float32 and another type, which one of Beta 2 refuses? ``spread``: did a store repeat
-    elements of its tile?
+    elements of its tile? ``reach``: the arguments that a sketch found too small, and shapes that are not.
     """
 
     outputs: int
@@ -100,6 +102,7 @@ class Probe:
     conditions: tuple[Condition, ...] = ()
     mixed: bool = False
     spread: bool = False
+    reach: tuple[tuple[str, tuple[int, ...]], ...] = ()
     reads: Reads = field(default=Reads(), compare=False)
 
 

@@ -207,27 +207,44 @@ def test_a_diff_is_one_of_each_cell_that_changes(run):
     assert out == "book.ipynb | +6 -4\n"
 
 
-def test_assess_says_where_kernels_are_and_that_nothing_proves_them(run):
+def test_assess_says_where_kernels_are_and_what_proves_them(run):
     Path("book.ipynb").write_bytes(book(IMPORTS, KERNEL, LEFT))
     Path("cases.toml").write_text(CASE)
     _, out, _ = run("assess", "book.ipynb")
-    assert "  cell 3:2: double: safe; nothing tells" in out and "  cell 4:2: left: manual" in out
+    assert "  cell 3:2: double: safe; 1 case" in out and "  cell 4:2: left: manual" in out
     kernels = json.loads(run("assess", "--output-format", "json", "book.ipynb")[1])["files"][0]["kernels"]
     assert [(kernel["cell"], kernel["line"]) for kernel in kernels] == [(3, 2), (4, 2)]
 
 
-def test_kernels_of_notebooks_are_not_run(run):
-    Path("book.ipynb").write_bytes(book(IMPORTS, KERNEL))
+COMPUTING = "%matplotlib inline\nraise SystemExit(3)\nsize = open('nothing').read()\ntwice = 2 * size"
+
+
+def test_kernels_of_notebooks_are_proved_and_nothing_else_of_them_runs(run):
+    Path("book.ipynb").write_bytes(book(IMPORTS, COMPUTING, KERNEL, "double(x)"))
     Path("cases.toml").write_text(CASE)
     code, out, _ = run("verify", "--migrate", "book.ipynb")
-    assert code == 2 and "undecided: kernels of notebooks are not run" in out
-    code, _, err = run("verify", "book.ipynb", "book.ipynb")
-    assert code == 2 and "kernels of notebooks are not run" in err and err.count("\n") == 1
-    code, _, err = run("verify", "--base", "HEAD", "book.ipynb")
-    assert code == 2 and err.count("\n") == 1
-    before = Path("book.ipynb").read_bytes()
+    assert code == 0 and "1 case: 1 equal" in out, out
+    code, out, _ = run("verify", "book.ipynb", "book.ipynb")
+    assert code == 0 and "1 case: 1 equal" in out, out
     code, _, err = run("rewrite", "--write", "--verify", "book.ipynb")
-    assert code == 2 and "not written: " in err and Path("book.ipynb").read_bytes() == before
+    assert code == 0 and "import neuronxcc" not in Path("book.ipynb").read_text(), err
+
+
+def test_a_kernel_that_a_call_makes_of_a_function_is_one_of_the_notebook(run):
+    plain = KERNEL.replace("@nki.jit\n", "")
+    Path("book.ipynb").write_bytes(book(IMPORTS, plain, "made = nki.jit(double)\nmade(open('nothing'))"))
+    Path("cases.toml").write_text(CASE.replace('"double"', '"made"'))
+    code, out, _ = run("verify", "book.ipynb", "book.ipynb")
+    assert code == 0 and "made, " in out and "1 case: 1 equal" in out, out
+
+
+def test_cases_of_notebooks_are_suggested(run):
+    Path("book.ipynb").write_bytes(book(IMPORTS, COMPUTING, KERNEL))
+    code, out, _ = run("cases", "suggest", "--write", ".")
+    assert code == 0 and "1 kernel: 1 with cases, 0 without" in out, out
+    assert 'file = "book.ipynb"' in Path("cases.toml").read_text()
+    code, out, _ = run("verify", "--migrate", ".")
+    assert code == 0 and " equal, 0 different" in out, out
 
 
 def test_a_notebook_and_a_module_that_it_imports_are_rewritten_together(run):

@@ -147,3 +147,17 @@ def test_a_kernel_that_writes_to_nothing_is_told_so_and_one_that_fails_is_not(tm
     assert "its body seems to be missing" in found(tmp_path, f"{start}{check}    return out\n", 4.0)["k"].reason
     written = found(tmp_path, f"{start}    out[0:1, 0:1] = nl.load(x[0:1, 0:1])\n    return out\n", 4.0)["k"]
     assert written.cases == () and "missing" not in written.reason
+
+
+def test_indices_are_not_all_the_first(tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n@nki.jit\ndef picked(table, rows):\n"
+        "    n, f = table.shape\n    out = nl.ndarray((64, f), dtype=table.dtype, buffer=nl.shared_hbm)\n"
+        "    index = nl.load(rows[nl.arange(64)[:, None], nl.arange(1)[None, :]])\n"
+        "    tile = nl.load(table[index[nl.arange(64)[:, None], 0], nl.arange(f)[None, :]])\n"
+        "    nl.store(out, tile)\n    return out\n"
+    )
+    with pool(2) as workers:
+        (found,) = suggestions(workers, str(tmp_path / "k.py"), (), Budget(20.0, Limits(60.0, 4 << 30)))
+    spec = found.cases[0].args["rows"]
+    assert spec.dtype == "int32" and spec.high > 1, found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.beta2_language import LIBRARIES, MATH_FUNCTIONS
@@ -180,15 +181,31 @@ def _check_operands(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) -
 
 
 def _format_string(scope: Scope, node: ast.JoinedStr) -> str | None:
-    for value in walk(node):
+    found: dict[ast.FormattedValue, str] = {}
+    for value in node.values:
         if isinstance(value, ast.FormattedValue):
             if value.format_spec is not None:
                 raise Refuse(
                     value, LANGUAGE, "Beta 2 has no format specifiers in f-strings", "drop what follows the colon"
                 )
-            if render(scope, value.value) != scope.source.segment(value.value):
-                raise Refuse(value, LANGUAGE, "an f-string prints what Beta 2 spells differently", "compute it before")
-    return scope.source.segment(node)
+            found[value] = render(scope, value.value)
+    if all(text == scope.source.segment(value.value) for value, text in found.items()):
+        return scope.source.segment(node)
+    return _respelled(node, found)
+
+
+def _respelled(node: ast.JoinedStr, texts: Mapping[ast.FormattedValue, str]) -> str:
+    """An f-string that prints other expressions. ``{x.shape=}`` prints the old text, and the value of the new one."""
+    values: list[ast.expr] = []
+    for value in node.values:
+        if isinstance(value, ast.FormattedValue):
+            values.append(ast.FormattedValue(ast.parse(texts[value], mode="eval").body, value.conversion))
+        else:
+            values.append(value)
+    try:
+        return ast.unparse(ast.JoinedStr(values))
+    except ValueError:  # Python before 3.12 has no quotation mark for it
+        raise Refuse(node, LANGUAGE, "an f-string prints what Beta 2 spells differently", "compute it before") from None
 
 
 def _name(scope: Scope, node: ast.Name | ast.Attribute) -> str | None:

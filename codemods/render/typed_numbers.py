@@ -59,7 +59,8 @@ def _only_instructions_get(scope: Scope, node: ast.Call, dtype: str) -> bool:
 
 def _is_held(node: ast.expr, dtype: str) -> bool:
     low, high = _WHOLE.get(dtype, (0, -1))
-    return isinstance(node, ast.Constant) and type(node.value) is int and low <= node.value <= high
+    sign, number = (-1, node.operand) if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else (1, node)
+    return isinstance(number, ast.Constant) and type(number.value) is int and low <= sign * number.value <= high
 
 
 def _uses(scope: Scope, node: ast.Call, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:

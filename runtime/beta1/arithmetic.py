@@ -108,6 +108,8 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
             raise mismatch(call.op, ("x", a), ("y", b))
         if not call.region.skip:
             a, b = _on_all_rows(call, a, b), _on_all_rows(call, b, a)
+    elif a.shape[0] == 1 and broadcast_partitions and not call.region.skip:
+        _may_be_copied(call, a, b)
     if a.alloc.space == b.alloc.space == "psum" and not call.region.skip and not call.state.allocated:
         b = copied_to_sbuf(call, b)  # one operand at most is read from PSUM
     return _of_tiles(call, op, a, b)
@@ -120,6 +122,18 @@ def _on_all_rows(call: Call, tile: Tile, other: Tile) -> Tile:
         return tile
     call.reserve()
     return spread
+
+
+def _may_be_copied(call: Call, *tiles: Tile) -> None:
+    """Note that tiles of one partition are used as they are, where a kernel for every number of partitions copies one
+    of them to all (:func:`_on_all_rows`).
+    """
+    recorder = call.state.machine.recorder
+    if recorder is None:
+        return
+    for tile in tiles:
+        if tile.ndim == 2 and tile.space != "hbm":
+            recorder.passes(call.op, call.view(tile), call.sequence)
 
 
 def _of_tiles(call: Call, op: str, a: Tile, b: Tile) -> tuple[Result | None, Shape]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import sites
+from ..abridging import is_abridged
 from ..errors import KernelError, location_of, user_frame
 from ..memory import Allocation, Array, poisoned
 from ..naming import declared_name, is_fixed
@@ -140,12 +141,15 @@ def _judged(current: State, frame: FrameType | None, shape: Any, dtype: np.dtype
 
 
 def _tensor(current: State, declared: Tiles) -> Tensor:
-    """The tensor of a declaration. Tiles without an address are made when they are used, but for the first one."""
+    """The tensor of a declaration. Tiles without an address are made when they are used, but for the first one.
+
+    In an abridged run all are made: the steps that are left out would use the others.
+    """
     blocks, first = declared.blocks, declared.first
     if not blocks:
         return logical_tile(current, declared, (), current.scope)
     tiles = _Blocks(current, declared)
-    if declared.buffer.address_of is not None and not current.options.force_auto_alloc:
+    if (declared.buffer.address_of is not None and not current.options.force_auto_alloc) or is_abridged():
         for index in itertools.product(*(range(n) for n in blocks)):
             tiles.at(index)
     elif first is not None:

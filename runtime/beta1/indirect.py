@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import KernelError
+from ..extents import is_noted, note
 from ..isa.core import Result, fit
 from ..machine import Machine
 from ..memory import Allocation, Array, Computed, View, view_of
@@ -113,7 +114,7 @@ def gathered(tile: Strided, where: Region) -> Gathered:
     chosen = where.where(offsets.shape)
     skip = tile.gather is not None and tile.gather.skip
     if not skip:
-        _check(tile, valid, chosen)
+        _check(tile, where, valid, chosen)
     values = _read(tile, np.where(valid, offsets, tile.offset))
     if tile.gather is None:
         return Masked(tile, values, where)
@@ -125,7 +126,7 @@ def scatter(machine: Machine, result: Result, dst: Strided, where: Region, add: 
     offsets, valid = _offsets(dst, where)
     chosen = where.where(offsets.shape)
     if dst.gather is None or not dst.gather.skip:
-        _check(dst, valid, chosen)
+        _check(dst, where, valid, chosen)
     taking = valid if chosen is None else valid & chosen
     values = fit(result.values, offsets.shape)
     at, new = offsets[taking], values[taking]
@@ -204,13 +205,16 @@ def _grid(shape: tuple[int, ...], coefficients: tuple[int, ...], const: int) -> 
     return total
 
 
-def _check(tile: Strided, valid: Array, chosen: Array | None) -> None:
+def _check(tile: Strided, where: Region, valid: Array, chosen: Array | None) -> None:
     """Raise for an element that takes part and is out of bounds.
 
     A runtime index gives an ``IndexError``, as documented.
     """
     bad = ~valid if chosen is None else ~valid & chosen
     if not bad.any():
+        return
+    if tile.gather is None and is_noted(tile.alloc):
+        _note(tile, where, chosen)
         return
     if tile.gather is None:
         raise KernelError(
@@ -223,6 +227,16 @@ def _check(tile: Strided, valid: Array, chosen: Array | None) -> None:
     for indices, n in zip(tile.gather.indices, tile.gather.shape, strict=True):
         flat = flat * n + int(np.broadcast_to(indices, tile.shape)[first])
     raise IndexError(f"index {flat} is out of bounds for axis 0 with size {prod(tile.gather.shape)}")
+
+
+def _note(tile: Strided, where: Region, chosen: Array | None) -> None:
+    """Note how far the elements reach that take part."""
+    box = _box(tile, where)
+    for limit in tile.limits:
+        indices = _grid(tile.shape, limit.coefficients, int(limit.const))[box]
+        taking = indices if chosen is None else indices[np.broadcast_to(chosen, indices.shape)]
+        if taking.size:
+            note(tile.alloc, limit.dimension, limit.size, int(taking.max()))
 
 
 def _read(tile: Strided, offsets: Array) -> Array:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
+from ..abridging import steps
 from ..errors import KernelError, NotModelled, is_emulator_file
 from ..events import Recorder
 from ..session import RUNNING, Session
@@ -25,9 +26,13 @@ from .typing import RuntimeBound
 _MISSING = object()
 
 
-def _loop(args: tuple[Any, ...], running: Session, parallel: bool) -> Iterator[int]:
-    """The iterations of a loop with the bounds ``args`` in the kernel of ``running`` (module docstring)."""
-    values = range(args[0]) if len(args) == 1 and type(args[0]) is int else _bounds(args)
+def _loop(args: tuple[Any, ...], running: Session, parallel: bool, whole: bool = False) -> Iterator[int]:
+    """The iterations of a loop with the bounds ``args`` in the kernel of ``running`` (module docstring).
+
+    ``whole``: all of them, in an abridged run too.
+    """
+    bounds = range(args[0]) if len(args) == 1 and type(args[0]) is int else _bounds(args)
+    values = bounds if whole else steps(bounds)
     current = running.front if type(running.front) is State else state()
     outer = current.scope
     entry = None
@@ -53,7 +58,7 @@ def _loop(args: tuple[Any, ...], running: Session, parallel: bool) -> Iterator[i
     current.scope = outer
 
 
-def _told(recorder: Recorder, values: range) -> Iterator[int]:
+def _told(recorder: Recorder, values: Sequence[int]) -> Iterator[int]:
     """``values``; the recorder is told of each iteration, and of the end."""
     marks = recorder.loop()
     for value in values:
@@ -149,6 +154,12 @@ def sequential_range(*args: Any, **_: Any) -> Iterator[int]:
     """A loop whose iterations may depend on earlier ones through tensors."""
     running = RUNNING.get()
     return _outside(_bounds(args)) if running is None else _loop(args, running, False)
+
+
+def python_range(*args: Any, **_: Any) -> Iterator[int]:
+    """What ``range`` is in a kernel: a sequential loop, which stays ``range`` after a rewrite, and whole."""
+    running = RUNNING.get()
+    return _outside(_bounds(args)) if running is None else _loop(args, running, False, whole=True)
 
 
 def static_range(*args: Any, **_: Any) -> Iterator[int]:

@@ -24,7 +24,7 @@ from ..recompiled import recompiled
 from ..source import function_source, last_statement
 from ..trees import copied
 from .base import Tensor
-from .loops import end_returns_handled, sequential_range
+from .loops import end_returns_handled, python_range
 from .reached import holds_a_function
 from .typing import Annotation
 
@@ -106,7 +106,7 @@ def _rewrite_helper(value: Any, seen: set[CodeType]) -> None:
         tree = copied(found)
         rewriter = _Rewriter(helper=True)
         tree.body = [statement for old in tree.body for statement in rewriter.statements(old)]
-        helper.__globals__.update({_RETURNS: Returns, _RANGE: sequential_range})
+        helper.__globals__.update({_RETURNS: Returns, _RANGE: python_range})
         helper.__code__ = _compiled(helper, tree, helper.__code__.co_freevars)
     rewrite_helpers(helper, seen)
 
@@ -186,7 +186,7 @@ def check_annotation(value: Any, annotation: Callable[[], Any]) -> None:
         )
 
 
-_ADDED: dict[str, Any] = {_RANGE: sequential_range, _CHECK: check_annotation, _RETURNS: Returns}
+_ADDED: dict[str, Any] = {_RANGE: python_range, _CHECK: check_annotation, _RETURNS: Returns}
 """What a rewritten body calls."""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError, NotModelled
+from ..extents import is_noted, note
 from ..memory import Allocation, Array, View, view_of
 from ..session import RUNNING
 from .base import Shape, Tensor
@@ -92,8 +93,11 @@ class Tile(Tensor, View):
             offset += sum(low * stride for low, stride in zip(lows, strides, strict=True))
         else:
             lows = [0] * len(shape)
+        outside = False
         for limit in self.limits:
-            _check(limit, lows, shape, self.name)
+            outside |= _is_outside(limit, lows, shape, alloc)
+        if outside:
+            return _array(alloc, self.stored, 0, shape, (0,) * len(shape))
         return _array(alloc, self.stored, offset, shape, strides)
 
     def view_in(self, where: Region) -> View:
@@ -398,20 +402,25 @@ def _array(alloc: Allocation, dtype: np.dtype[Any], offset: int, shape: Shape, s
     return found
 
 
-def _check(limit: Limit, lows: list[int], shape: Shape, name: str) -> None:
+def _is_outside(limit: Limit, lows: list[int], shape: Shape, alloc: Allocation) -> bool:
+    """Is an access out of bounds, and noted (:mod:`.extents`)? Raises where it is and is not."""
     first = last = limit.const
     for coefficient, low, count in zip(limit.coefficients, lows, shape, strict=True):
         if not count:
-            return
+            return False
         start, end = coefficient * low, coefficient * (low + count - 1)
         first += min(start, end)
         last += max(start, end)
-    if first < 0 or last >= limit.size:
-        raise KernelError(
-            "err_tensor_access_out_of_bound",
-            f"Out-of-bound access for tensor `{name}` on dimension {limit.dimension}: index range [{first}, {last}] "
-            f"exceed dimension size of {limit.size}",
-        )
+    if first >= 0 and last < limit.size:
+        return False
+    if first >= 0 and is_noted(alloc):
+        note(alloc, limit.dimension, limit.size, int(last))
+        return True
+    raise KernelError(
+        "err_tensor_access_out_of_bound",
+        f"Out-of-bound access for tensor `{alloc.name}` on dimension {limit.dimension}: index range [{first}, {last}] "
+        f"exceed dimension size of {limit.size}",
+    )
 
 
 def whole(alloc: Allocation, buffer: Buffer = PRIVATE_HBM) -> Tile:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import session
+from ..abridging import steps
 from ..errors import KernelError, NotModelled
 from ..memory import Array
 from ..numerics import DTYPES, convert
@@ -110,14 +111,14 @@ def shared_identity_matrix(n: Any, dtype: Any = "uint8", dst: Any = None) -> Nki
 def affine_range(start: Any, stop: Any = None, step: Any = 1) -> Iterable[int]:
     """Python's ``range``: the loop is unrolled, whatever the hint says."""
     if stop is None and type(start) is int:
-        return range(start)
+        return steps(range(start))
     indices = _range(start, stop, step)
-    return programs_of(indices) if isinstance(start if stop is None else stop, GridSize) else indices
+    return programs_of(indices) if isinstance(start if stop is None else stop, GridSize) else steps(indices)
 
 
-def sequential_range(start: Any, stop: Any = None, step: Any = 1) -> range:
+def sequential_range(start: Any, stop: Any = None, step: Any = 1) -> Sequence[int]:
     """Python's ``range``."""
-    return _range(start, stop, step)
+    return steps(_range(start, stop, step))
 
 
 def static_range(start: Any, stop: Any = None, step: Any = 1) -> range:

@@ -30,9 +30,11 @@ from nki_migrate.errors import InputError
 from nki_migrate.judging import Limits, Pair
 from nki_migrate.planning import Choice
 from nki_migrate.rewriting import rewrite_reports
+from nki_migrate.runtime.cells import SUFFIX, source
 from nki_migrate.runtime.compare import Verdict, worst
 from nki_migrate.runtime.messages import Kernels, Request
 from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.spec.versions import DEFAULT
 from nki_migrate.sides import Side
 from nki_migrate.suggest import HELPS, TAKES_TILES, Budget, Suggestion, suggestions
 from nki_migrate.suggest_factories import factories, made_elsewhere
@@ -87,7 +89,8 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _rows(tree: Path, options: argparse.Namespace) -> Iterator[Row]:
-    files = sorted(p for p in tree.rglob("*.py") if options.only in str(p) and _MARKER in p.read_bytes())
+    named = (p for p in tree.rglob("*") if p.suffix in (".py", SUFFIX) and p.is_file())
+    files = sorted(p for p in named if options.only in str(p) and _MARKER in p.read_bytes())
     side: Side | None = None
     with pool(options.jobs) as workers:
         for file in files:
@@ -101,7 +104,9 @@ def _rows(tree: Path, options: argparse.Namespace) -> Iterator[Row]:
             except InputError as error:
                 yield Row(name, "", "error", 0, 0, str(error))
                 continue
-            side = side or rewritten_side(rewrite_reports(found_files([str(tree)]), Options(unsafe=True), jobs=2))
+            side = side or rewritten_side(
+                rewrite_reports(found_files([str(tree)]), Options(unsafe=True), jobs=2), DEFAULT.name
+            )
             suggested = time.monotonic()
             yield from _judged(name, file, found, side, options)
             print(f"# {suggested - started:.0f} s, verified in {time.monotonic() - suggested:.0f} s", flush=True)
@@ -110,7 +115,7 @@ def _rows(tree: Path, options: argparse.Namespace) -> Iterator[Row]:
 def _inner(name: str, file: Path) -> Iterator[Row]:
     """The kernels that functions of a file make: they are counted, and have no case."""
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = ast.parse(source(str(file), file.read_bytes()))
     except SyntaxError:
         return
     for kernel, reason in made_elsewhere(tree).items():
@@ -121,7 +126,7 @@ def _has_kernels(workers: Pool, file: Path) -> bool:
     """Does the file define kernels of Beta 1, or fail to load and look as if it did?"""
     reply = workers.submit(Request("kernels", str(file), seconds=60)).result()
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = ast.parse(source(str(file), file.read_bytes()))
     except SyntaxError:
         return False
     if isinstance(reply, Kernels):

@@ -1,0 +1,45 @@
+"""How far the indices of a kernel's tensors reach, for whoever looks for shapes that it can run with.
+
+Where that is asked, an access that is out of the bounds of a tensor in HBM is no error: its indices are noted, and the
+first element of the tensor stands for all that it would have read or written. The kernel goes on, so that one run tells
+what all its accesses need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .memory import Allocation
+
+_asked = False
+_found: dict[str, list[int]] = {}
+
+
+@contextmanager
+def noted(wanted: bool = True) -> Iterator[None]:
+    """Within, accesses behind the end of an argument are noted, if that is ``wanted``."""
+    global _asked
+    before, _asked = _asked, wanted
+    try:
+        yield
+    finally:
+        _asked = before
+
+
+def is_noted(alloc: Allocation) -> bool:
+    """Are accesses behind the end of a tensor no error? Outputs have shapes of arguments, which may be too small."""
+    return _asked and alloc.space == "hbm"
+
+
+def note(alloc: Allocation, dimension: int, size: int, last: int) -> None:
+    """An access reaches the index ``last`` of a dimension of ``size``, if that is one of a whole argument."""
+    shape = alloc.shape
+    if alloc.role == "input" and dimension < len(shape) and shape[dimension] == size:
+        reach = _found.setdefault(alloc.name, list(shape))
+        reach[dimension] = max(reach[dimension], last + 1)
+
+
+def so_far() -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The arguments that are too small, by name, and the shapes that all accesses fit in."""
+    return tuple((name, tuple(shape)) for name, shape in _found.items())
