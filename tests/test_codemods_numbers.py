@@ -201,7 +201,7 @@ return out"""
 
 
 @pytest.mark.parametrize(
-    ("s", "n", "dtype"), [(2, 3, "float32"), (0.5, 3, "int32"), (2, 3, "uint8"), (2, 0.25, "bfloat16")]
+    ("s", "n", "dtype"), [(2, 3, "float32"), (0.5, 3, "int32"), (2, 3, "float16"), (2, 0.25, "bfloat16")]
 )
 def test_the_type_of_a_number_under_a_name_is_that_of_its_definition(migrate, s, n, dtype):
     body = """out = nl.ndarray((2, x.shape[0], x.shape[1]), dtype=nl.float32, buffer=nl.shared_hbm)
