@@ -149,9 +149,9 @@ def _forget_streams(kept: int) -> None:
                 os.close(number)
     for _ in range(STANDARD_ERROR):
         os.open(os.devnull, os.O_RDWR)
-    errors = "strict" if sys.stdin is None else sys.stdin.errors
+    errors = (sys.stdin.errors if sys.stdin is not None else None) or "strict"
     sys.stdin, sys.stdout, sys.stderr = _stream(0, errors), _stream(1, errors), _stream(2, "backslashreplace")
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    vars(sys).update(__stdin__=sys.stdin, __stdout__=sys.stdout, __stderr__=sys.stderr)
 
 
 def _stream(number: int, errors: str) -> io.TextIOWrapper:

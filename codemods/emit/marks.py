@@ -57,7 +57,7 @@ def plan(module: Module) -> None:
 def _stop(module: Module, groups: Mapping[tuple[ast.stmt, Finding], Group]) -> None:
     """Plan the marks that stop kernels, each in front of its statement, with what else it says."""
     tops = {_first_of(function) for function in module.plan.left}
-    for (statement, finding), group in reversed(groups.items()):
+    for (statement, finding), group in reversed([*groups.items()]):
         text = mark_of(finding.code, finding.message) + group.text
         whole = WHOLE if statement in tops else ""
         stop = New(f"assert False, {json.dumps(text + whole, ensure_ascii=False)}", as_is=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from ..events import Event, Operand
 from ..spec.operators import one_spelling
@@ -32,7 +33,7 @@ def as_scalar(old: Event, new: Event) -> Iterator[Event]:
         return  # it runs on another engine than a tensor_scalar
     for data, operand, is_reversed in ((left, right, False), (right, left, True)):
         recorded, is_swapped = one_spelling(operator, is_reversed)
-        computed = [("op0", recorded)]
+        computed: list[tuple[str, Any]] = [("op0", recorded)]
         if is_swapped:
             computed.append(("reverse0", True))
         operands = dst, replace(data, role="data"), replace(operand, role="operand0")
