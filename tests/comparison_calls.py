@@ -61,8 +61,8 @@ BETA2 = {
     "on_false_value=-3.4028235e+38, name='a'",
     "reciprocal": "dst=d, data=t, name='a'",
     "rng": "dst=j, engine=nisa.engine.unknown, name='a'",
-    "scalar_tensor_tensor": "dst=d, data=t, op0=nl.add, operand0=2.0, op1=nl.multiply, operand1=w, reverse0=False, "
-    "reverse1=False, name='a'",
+    "scalar_tensor_tensor": "dst=d, data=t, op0=nl.subtract, operand0=2.0, op1=nl.subtract, operand1=w, "
+    "reverse0=False, reverse1=False, name='a'",
     "select_reduce": "dst=d, predicate=w, on_true=t, on_false=0.0, reduce_res=r, "
     "reduce_cmd=nisa.reduce_cmd.reset_reduce, reduce_op=nl.maximum, reverse_pred=False, name='a'",
     "sequence_bounds": "dst=b, segment_ids=row, dtype=None, name='a'",
@@ -71,11 +71,11 @@ BETA2 = {
     "tensor_copy_predicated": "dst=d, src=t, predicate=m, reverse_pred=False, name='a'",
     "tensor_partition_reduce": "dst=row, op=nl.add, data=t, name='a'",
     "tensor_reduce": "dst=f, op=nl.add, data=h, axis=1, negate=False, keepdims=False, name='a'",
-    "tensor_scalar": "dst=d, data=t, op0=nl.add, operand0=2.0, reverse0=False, op1=nl.multiply, operand1=3.0, "
+    "tensor_scalar": "dst=d, data=t, op0=nl.subtract, operand0=2.0, reverse0=False, op1=nl.subtract, operand1=3.0, "
     "reverse1=False, engine=nisa.engine.unknown, name='a'",
     "tensor_scalar_cumulative": "dst=d, src=t, op0=nl.add, op1=nl.multiply, imm0=2.0, imm1=1.0, "
     "reduce_cmd=nisa.reduce_cmd.load_reduce, name='a'",
-    "tensor_scalar_reduce": "dst=d, data=t, op0=nl.add, operand0=2.0, reduce_op=nl.add, reduce_res=r, "
+    "tensor_scalar_reduce": "dst=d, data=t, op0=nl.subtract, operand0=2.0, reduce_op=nl.add, reduce_res=r, "
     "reverse0=False, reduce_cmd=nisa.reduce_cmd.reset_reduce, reduce_init=None, name='a'",
     "tensor_tensor": "dst=d, data1=t, data2=w, op=nl.add, engine=nisa.engine.unknown, name='a'",
     "tensor_tensor_scan": "dst=d, data0=t, data1=w, initial=0.0, op0=nl.add, op1=nl.multiply, reverse0=False, "
@@ -94,6 +94,8 @@ OTHER = {
     "nl.exp": "nl.tanh",
     "nl.add": "nl.subtract",
     "nl.multiply": "nl.add",
+    "nl.subtract": "nl.add",
+    "np.subtract": "np.add",
     "nl.maximum": "nl.minimum",
     "nl.equal": "nl.not_equal",
     "nl.less": "nl.less_equal",
@@ -167,7 +169,7 @@ BETA1 = {
     "reduce_cmd=nisa.reduce_cmd.reset_reduce, reduce_res=r, reduce_op=np.max, range_start=0.0, "
     "on_false_value=-3.4028235e+38, mask=None, dtype=None",
     "reciprocal": "data=t, dtype=None, mask=None",
-    "scalar_tensor_tensor": "data=t, op0=np.add, operand0=2.0, op1=np.multiply, operand1=w, reverse0=False, "
+    "scalar_tensor_tensor": "data=t, op0=np.subtract, operand0=2.0, op1=np.subtract, operand1=w, reverse0=False, "
     "reverse1=False, dtype=None, mask=None",
     "select_reduce": "dst=d, predicate=w, on_true=t, on_false=0.0, reduce_res=r, "
     "reduce_cmd=nisa.reduce_cmd.reset_reduce, reduce_op=np.max, reverse_pred=False, mask=None, dtype=None",
@@ -178,9 +180,9 @@ BETA1 = {
     "tensor_copy_predicated": "src=t, dst=d, predicate=m, reverse_pred=False, mask=None, dtype=None",
     "tensor_partition_reduce": "op=np.add, data=t, mask=None, dtype=None",
     "tensor_reduce": "op=np.add, data=h, axis=1, mask=None, dtype=None, negate=False, keepdims=False",
-    "tensor_scalar": "data=t, op0=np.add, operand0=2.0, reverse0=False, op1=np.multiply, operand1=3.0, "
+    "tensor_scalar": "data=t, op0=np.subtract, operand0=2.0, reverse0=False, op1=np.subtract, operand1=3.0, "
     "reverse1=False, dtype=None, mask=None, engine=nisa.engine.unknown",
-    "tensor_scalar_reduce": "data=t, op0=np.add, operand0=2.0, reduce_op=np.add, reduce_res=r, reverse0=False, "
+    "tensor_scalar_reduce": "data=t, op0=np.subtract, operand0=2.0, reduce_op=np.add, reduce_res=r, reverse0=False, "
     "dtype=None, mask=None",
     "tensor_tensor": "data1=t, data2=w, op=np.add, dtype=None, mask=None, engine=nisa.engine.unknown",
     "tensor_tensor_scan": "data0=t, data1=w, initial=0.0, op0=np.add, op1=np.multiply, reverse0=False, "

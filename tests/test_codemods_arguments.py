@@ -57,6 +57,7 @@ def test_a_default_that_changes_belongs_to_a_function_that_changed():
     [
         ("y = nisa.tensor_scalar(tile, op0=nl.add, operand0=np.float32(0.1))", "operand0=0.1)"),
         ("y = nisa.tensor_scalar(tile, op0=nl.add, operand0=np.dtype(np.float32).type(3))", "operand0=3)"),
+        ("y = nl.add(tile, np.float32(0.1))", "operand0=0.1)"),
         ("y = nisa.memset((128, 1), np.dtype(np.uint16).type(0), dtype=nl.float32)", "value=0)"),
         ("s = np.float32(0.1)\n    y = nisa.tensor_scalar(tile, op0=nl.add, operand0=s)", "s = 0.1\n"),
     ],
@@ -69,7 +70,7 @@ def test_a_number_of_a_numpy_type_that_only_instructions_get_loses_the_type(line
 @pytest.mark.parametrize(
     "line",
     [
-        "y = nl.add(tile, np.float32(0.1))",
+        "y = nl.add(tile, np.float32(3))",
         "s = np.float32(0.1)\n    y = nisa.tensor_scalar(tile, op0=nl.add, operand0=s * 3)",
         "s = np.float32(0.1)\n    s = 2\n    y = nisa.tensor_scalar(tile, op0=nl.add, operand0=s)",
         "y = nisa.tensor_scalar(tile, op0=nl.add, operand0=np.uint8(300))",

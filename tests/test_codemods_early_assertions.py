@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from first_rung import Options, rewrite
-from nki_migrate.codemods.expr.emission import New, assertion
+from nki_migrate.codemods.expr.emission import asserting
 from nki_migrate.codemods.plan.early_assertions import chained
 
 ONE = "operands of one type"
 
 
 def texts(*conditions: tuple[str, str]) -> list[str]:
-    return [new.text for new in chained(New(assertion(condition, what)) for condition, what in conditions)]
+    return [new.text for new in chained(asserting(condition, what) for condition, what in conditions)]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def texts(*conditions: tuple[str, str]) -> list[str]:
     ],
 )
 def test_assertions_that_share_a_side_are_one(conditions: list[str], chain: str) -> None:
-    assert texts(*((condition, ONE) for condition in conditions)) == [assertion(chain, ONE)]
+    assert texts(*((condition, ONE) for condition in conditions)) == [asserting(chain, ONE).text]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_assertions_that_share_a_side_are_one(conditions: list[str], chain: str)
     ],
 )
 def test_others_stay(first: tuple[str, str], second: tuple[str, str]) -> None:
-    assert texts(first, second) == [assertion(*first), assertion(*second)]
+    assert texts(first, second) == [asserting(*first).text, asserting(*second).text]
 
 
 KERNEL = """import neuronxcc.nki as nki
@@ -83,3 +83,25 @@ def test_that_loops_run_is_asserted_above_the_comment_on_the_outermost_one() -> 
     output = rewrite(source.replace("BODY", BOTH), Options(unsafe=True)).source
     above, _, below = output.partition("    # each turn\n    for t in")
     assert '    assert steps > 0, "rewritten for loops that run"\n' in above and "assert" not in below
+
+
+RETURNED = """import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+def doubled(tile):
+    return nl.add(tile, tile)
+
+@nki.jit
+def k(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for t in nl.affine_range(x.shape[0]):
+        tile = nl.load(x[t, 0:16, 0:8])
+        tile[...] = doubled(tile)
+        nl.store(out[t, 0:16, 0:8], value=tile)
+    return out
+"""
+
+
+def test_what_a_statement_of_the_output_binds_is_asserted_behind_it() -> None:
+    output = rewrite(RETURNED, Options(unsafe=True)).source
+    assert output.index("doubled_result = doubled(tile)") < output.index("assert str(doubled_result.dtype)")

@@ -270,7 +270,7 @@ def k(x, scale):
     assert rows_here > row
     assert rows_here > rows - 1
     tile = nl.load(x[row, :, :])
-    nl.store(out[row, :, :], value=nl.multiply(tile, scale))
+    nl.store(out[row, :, :], value=nl.multiply(tile, scale, dtype=nl.float32))
     if width > 4:
         return out
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from nki_migrate.codemods.expr.emission import New, assertion
+from nki_migrate.codemods.expr.emission import New, asserting
 from nki_migrate.codemods.plan.early_assertions import _Asserted, _drop_implied
 from nki_migrate.codemods.project.own_assertions import tells
 
@@ -23,8 +23,8 @@ from nki_migrate.codemods.project.own_assertions import tells
     ],
 )
 def test_what_was_said_is_known(known, again):
-    asserted = _Asserted().having(New(assertion(test, "this")) for test in known)
-    assert New(assertion(again, "something else")) in asserted
+    asserted = _Asserted().having(asserting(test, "this") for test in known)
+    assert asserting(again, "something else") in asserted
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_what_was_said_is_known(known, again):
     ],
 )
 def test_what_was_not_said_is_not_known(known, other):
-    assert New(assertion(other, "this")) not in _Asserted().having(New(assertion(test, "this")) for test in known)
+    assert asserting(other, "this") not in _Asserted().having(asserting(test, "this") for test in known)
 
 
 @pytest.mark.parametrize("known", ["n == 3", "n > 2", "n in (3, 5)", "2 < n", "n <= 4", "n != 7"])
@@ -65,9 +65,9 @@ def test_one_number_tells_another_where_it_does(known, test):
     ],
 )
 def test_what_a_later_assertion_of_the_same_run_tells_is_dropped(tests, left):
-    news = [New(assertion(test, "this")) for test in tests]
+    news = [asserting(test, "this") for test in tests]
     _drop_implied(news)
-    assert news == [New(assertion(test, "this")) for test in left]
-    apart = [New(assertion("n > 0", "this")), New("n = f(n)"), New(assertion("n > 1", "this"))]
+    assert news == [asserting(test, "this") for test in left]
+    apart = [asserting("n > 0", "this"), New("n = f(n)"), asserting("n > 1", "this")]
     _drop_implied(apart)
     assert len(apart) == 3

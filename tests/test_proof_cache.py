@@ -77,7 +77,7 @@ def test_a_second_run_asks_no_worker_and_says_the_same(ask: Asked) -> None:
 
 
 def test_what_is_kept_is_all_of_the_result(ask: Asked) -> None:
-    Path("after.py").write_text(KERNEL.replace("data=t, ", "data=t, reverse0=True, "))
+    Path("after.py").write_text(KERNEL.replace("op0=nl.multiply", "op0=nl.add"))
     pairs, settings = list(file_pairs("before.py", "after.py")), Settings(cache=ask.cache)
     first = evidence(pairs, settings, "")
     second = evidence(pairs, settings, "")

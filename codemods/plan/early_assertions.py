@@ -18,7 +18,7 @@ from ..expr.emission import LOOPS_THAT_RUN, New, asserting
 from ..project.own_assertions import tells
 from ..project.program import Module
 from ..syntax.node_index import walk
-from ..syntax.nodes import SIMPLE, assignment_counts, blocks, bound_by, named_parameters
+from ..syntax.nodes import SIMPLE, assignment_counts, blocks, bound_by, named_parameters, uses_by_name
 
 
 def move(module: Module) -> None:
@@ -28,7 +28,7 @@ def move(module: Module) -> None:
             _drop_implied(news)
     for function in module.summaries.analyzed:
         asserted = _Asserted()
-        told = _Told(function)
+        told = _Told(module, function)
         for statement in function.body:
             fixed = [(inner, new) for inner, new in _always_asserted(module, statement) if told.is_fixed(new)]
             in_loops = [new for inner, new in fixed if inner is not statement and new not in asserted]
@@ -163,9 +163,10 @@ def _is_assertion(new: New) -> bool:
 class _Told:
     """What the names of a function's assertions are: parameters, or sizes that its first statements have bound."""
 
-    def __init__(self, function: ast.FunctionDef) -> None:
+    def __init__(self, module: Module, function: ast.FunctionDef) -> None:
         self.function = function
         self.counts = assignment_counts(function)
+        self.made = set[str]().union(*module.names.local.values()) - {*self.counts, *uses_by_name(function)}
         self.parameters = {argument.arg for argument in named_parameters(function) if self.counts[argument.arg] == 1}
         self.sizes: set[str] = set()
 
@@ -182,6 +183,8 @@ class _Told:
         nodes = list(walk(test))
         described = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in TENSOR_ATTRIBUTES}
         described |= {n.args[0] for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "isinstance"}
+        if any(isinstance(n, ast.Name) and n.id in self.made for n in nodes):
+            return False  # a statement of the output binds it
         local = [n for n in nodes if isinstance(n, ast.Name) and n.id in self.counts]
         counts = what == LOOPS_THAT_RUN
         return bool(local) and all(
