@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import click
+from nki_migrate.runtime.cells import is_notebook
 
 from . import output
 from .discover import STDIN
 from .errors import FileError
 from .explain import described
 from .notebook_reports import parts
-from .notebooks import is_notebook
 from .patch import unified_diff
 from .reports import DECLINED, Report, parsed
 from .text import encoded

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nki_migrate.codemods.model import Finding
+from nki_migrate.runtime.cells import foreign, is_notebook
 
 from .discover import Found
 from .errors import FileError
-from .notebooks import Notebook, foreign, is_notebook, notebook
+from .notebooks import Notebook, notebook
 from .reports import Report, bytes_at, parsed
 from .surfaces.outcomes import NOTEBOOK
 

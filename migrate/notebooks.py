@@ -24,31 +24,15 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from .errors import FileError
+from nki_migrate.runtime.cells import foreign, masked
 
-SUFFIX = ".ipynb"
+from .errors import FileError
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_IN_TEXT = re.compile(r"\bline (\d+)\b(?! of )")
-
-_CODE = re.compile(
-    r"""[rbfuRBFU]{0,2}(?P<quote>\"{3}|'{3})(?:\\.|(?!(?P=quote)).)*(?P=quote)  # a string of several lines
-    | [rbfuRBFU]{0,2}(?P<short>["'])(?:\\.|(?!(?P=short))[^\n\\])*(?P=short)
-    | \#[^\n]* | \\\n | [\[({] | [\])}] | \n | [^\s\[\](){}"'\#\\]+ | .""",
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPED = re.compile(r"([ \t]*)([%!?/,;](?:[^\n]*\\\n)*[^\n]*)")
-_ASSIGNED = re.compile(r"([ \t]*[\w., \t*\[\]]+?=[ \t]*)([%!](?:[^\n]*\\\n)*[^\n]*)")
-_HELP = re.compile(r"([ \t]*)(%{0,2}[A-Za-z_*][\w.*\[\]]*\?{1,2}[ \t]*;?[ \t]*)(?=\n|$)")
-_MAGIC_LINES = (_ESCAPED, _ASSIGNED, _HELP)
-"""Lines that no Python has: with an escape in front, assigned from one, with a question mark behind."""
-
-_CELL_MAGIC = re.compile(r"\s*%%(\w+)")
-_PYTHON_CELLS = frozenset({"capture", "prun", "time", "timeit"})
-"""Cell magics whose cell is Python in the notebook's namespace."""
 
 
 @dataclass(frozen=True)
@@ -181,17 +165,6 @@ class Script:
             return f"line {place.line} of cell {place.cell}"
 
         return _LINE_IN_TEXT.sub(line, message)
-
-
-def foreign(source: str) -> str:
-    """The magic of a cell that the notebook's own Python does not run; empty for any other cell."""
-    found = _CELL_MAGIC.match(source)
-    return found[1] if found and found[1] not in _PYTHON_CELLS else ""
-
-
-def is_notebook(path: str) -> bool:
-    """Is it a notebook's, by its name?"""
-    return path.endswith(SUFFIX)
 
 
 def is_supported() -> bool:
@@ -353,25 +326,12 @@ def _require_python(source: str, cell: Cell) -> None:
 
 def _masked(cell: Cell, stem: str, magics: list[tuple[int, str]]) -> str:
     """A cell's source with a call in the place of each magic, which is added to ``magics``."""
-    if foreign(cell.source):
-        magics.append((cell.number, cell.source))
-        return f"{stem}_magic({len(magics) - 1}{chr(10) * cell.source.count(chr(10))})"
-    source, parts, at, depth, begins = cell.source, [], 0, 0, True
-    while at < len(source):
-        found = next(filter(None, (line.match(source, at) for line in _MAGIC_LINES)), None) if begins else None
-        if found is not None:
-            parts += [found[1], f"{stem}_magic({len(magics)}{chr(10) * found[2].count(chr(10))})"]
-            magics.append((cell.number, found[2]))
-            at, begins = found.end(), False
-            continue
-        token = _CODE.match(source, at)
-        assert token is not None  # it takes any character
-        text = token[0]
-        depth += (text in "[({") - (text in "])}") if len(text) == 1 else 0
-        begins = text == "\n" and depth <= 0
-        parts.append(text)
-        at = token.end()
-    return "".join(parts)
+
+    def call(magic: str) -> str:
+        magics.append((cell.number, magic))
+        return f"{stem}_magic({len(magics) - 1}{chr(10) * magic.count(chr(10))})"
+
+    return call(cell.source) if foreign(cell.source) else masked(cell.source, call)
 
 
 def _like(source: str, old: str) -> str:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nki_migrate.runtime.cases import Case, CaseError, CaseFile, read_cases
+from nki_migrate.runtime.cells import SUFFIX
 from nki_migrate.runtime.compare import Failure, Verdict
 from nki_migrate.runtime.messages import Kernel, Kernels, Reply
 
 from .discover import found_files
 from .errors import InputError
 from .judging import Pair, problem_of
-from .notebooks import SUFFIX
 from .sides import Side
 from .suggest_factories import factories
 from .verdicts import CaseResult, Problem

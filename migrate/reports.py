@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 from nki_migrate.codemods.model import PluginError
 from nki_migrate.codemods.syntax.node_index import tree_of
+from nki_migrate.runtime.cells import is_notebook
 
 from .discover import STDIN, Found
 from .errors import FileError
-from .notebooks import is_notebook, is_supported, notebook
+from .notebooks import is_supported, notebook
 from .text import Text, decoded
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 from nki_migrate.codemods.model import Options
+from nki_migrate.runtime.cells import is_notebook
 
 from . import interactive, languages, output, rule_commits
 from .changes import Changes
@@ -20,7 +21,6 @@ from .ignores import without_codes
 from .journal import last_written
 from .kept_reports import cached_reports
 from .nki_pins import with_pins
-from .notebooks import is_notebook
 from .output import plural
 from .progress import Files
 from .repository import uncommitted

@@ -14,10 +14,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from nki_migrate.runtime.cells import is_notebook
+
 from .discover import STDIN
 from .errors import FileError, InputError
 from .explain import described
-from .notebooks import is_notebook
 from .reports import Report, parsed
 from .repository import complaint, repository_of, run_git
 

@@ -14,18 +14,57 @@ import ast
 import builtins
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 SUFFIX = ".ipynb"
-_MAGIC = re.compile(r"\s*[%!?]|[^#'\"]*\?{1,2}\s*$|\s*[\w., ]+=\s*[%!]")
-_OTHER_CELL = re.compile(r"\s*%%(?!(?:capture|prun|time|timeit)\b)\w")
 _MAKER = re.compile(r"(?:\w+\.)*(?:nki_)?(?:jit|trace|baremetal|benchmark|profile)")
 _DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+
+_CODE = re.compile(
+    r"""[rbfuRBFU]{0,2}(?P<quote>\"{3}|'{3})(?:\\.|(?!(?P=quote)).)*(?P=quote)  # a string of several lines
+    | [rbfuRBFU]{0,2}(?P<short>["'])(?:\\.|(?!(?P=short))[^\n\\])*(?P=short)
+    | \#[^\n]* | \\\n | [\[({] | [\])}] | \n | [^\s\[\](){}"'\#\\]+ | .""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPED = re.compile(r"([ \t]*)([%!?/,;](?:[^\n]*\\\n)*[^\n]*)")
+_ASSIGNED = re.compile(r"([ \t]*[\w., \t*\[\]]+?=[ \t]*)([%!](?:[^\n]*\\\n)*[^\n]*)")
+_HELP = re.compile(r"([ \t]*)(%{0,2}[A-Za-z_*][\w.*\[\]]*\?{1,2}[ \t]*;?[ \t]*)(?=\n|$)")
+_MAGIC_LINES = (_ESCAPED, _ASSIGNED, _HELP)
+"""Lines that no Python has: with an escape in front, assigned from one, with a question mark behind."""
+
+_CELL_MAGIC = re.compile(r"\s*%%(\w+)")
+_PYTHON_CELLS = frozenset({"capture", "prun", "time", "timeit"})
+"""Cell magics whose cell is Python in the notebook's namespace."""
 
 
 def is_notebook(file: str) -> bool:
     """Is it a notebook's, by its name?"""
     return file.endswith(SUFFIX)
+
+
+def foreign(source: str) -> str:
+    """The magic of a cell that the notebook's own Python does not run; empty for any other cell."""
+    found = _CELL_MAGIC.match(source)
+    return found[1] if found and found[1] not in _PYTHON_CELLS else ""
+
+
+def masked(source: str, mask: Callable[[str], str]) -> str:
+    """A cell's source with a ``mask`` in the place of each magic: of all that IPython reads and Python does not."""
+    parts, at, depth, begins = [], 0, 0, True
+    while at < len(source):
+        found = next(filter(None, (line.match(source, at) for line in _MAGIC_LINES)), None) if begins else None
+        if found is not None:
+            parts += [found[1], mask(found[2])]
+            at, begins = found.end(), False
+            continue
+        token = _CODE.match(source, at)
+        assert token is not None  # it takes any character
+        text = token[0]
+        depth += (text in "[({") - (text in "])}") if len(text) == 1 else 0
+        begins = text == "\n" and depth <= 0
+        parts.append(text)
+        at = token.end()
+    return "".join(parts)
 
 
 def source(file: str, data: bytes) -> bytes:
@@ -49,13 +88,10 @@ def definitions(data: bytes) -> str:
 
 def _defining(cell: str, known: set[str]) -> Iterator[str]:
     """The lines of a cell, those empty that define nothing; ``known`` are the names defined so far, and grow."""
-    lines = cell.split("\n")
-    if _OTHER_CELL.match(cell):
-        yield from ("" for _ in lines)
-        return
-    lines = ["" if _MAGIC.match(line) else line for line in lines]
+    text = masked(cell, lambda magic: f"get_ipython({chr(10) * magic.count(chr(10))})")
+    lines = text.split("\n")
     try:
-        body = ast.parse("\n".join(lines)).body
+        body = [] if foreign(cell) else ast.parse(text).body
     except (SyntaxError, ValueError):
         body = []
     kept: set[int] = set()

@@ -230,6 +230,15 @@ def test_kernels_of_notebooks_are_proved_and_nothing_else_of_them_runs(run):
     assert code == 0 and "import neuronxcc" not in Path("book.ipynb").read_text(), err
 
 
+def test_a_line_that_goes_on_with_a_remainder_is_no_magic(run):
+    Path("book.ipynb").write_bytes(
+        book(IMPORTS, "parts = (7\n% 4\n)\n%time parts", KERNEL.replace("nl.negative(t)", "t * parts"))
+    )
+    Path("cases.toml").write_text(CASE)
+    code, out, _ = run("verify", "book.ipynb", "book.ipynb")
+    assert code == 0 and "1 case: 1 equal" in out, out
+
+
 def test_a_kernel_that_a_call_makes_of_a_function_is_one_of_the_notebook(run):
     plain = KERNEL.replace("@nki.jit\n", "")
     Path("book.ipynb").write_bytes(book(IMPORTS, plain, "made = nki.jit(double)\nmade(open('nothing'))"))

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import of_kinds
 from ..syntax.nodes import bound_by, named_parameters
 from .changed_objects import changes
 
@@ -55,6 +55,6 @@ def _changed_anywhere(module: Module) -> set[str]:
     changed: set[str] = set()
     for function in of_kinds(module.source.tree, ast.FunctionDef):
         own = _own(function.body) | {a.arg for a in named_parameters(function)}
-        anew = {name for node in walk(function) if isinstance(node, ast.Global) for name in node.names}
+        anew = {name for node in of_kinds(function, ast.Global) for name in node.names}
         changed |= {change.name for change in changes(module, function, function.body)} - own | anew
     return changed & module.symbols.module_level

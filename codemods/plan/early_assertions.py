@@ -26,9 +26,10 @@ def move(module: Module) -> None:
     for written in (module.plan.edits.before, module.plan.edits.replaced):
         for news in written.values():
             _drop_implied(news)
+    local = frozenset[str]().union(*module.names.local.values())
     for function in module.summaries.analyzed:
         asserted = _Asserted()
-        told = _Told(module, function)
+        told = _Told(function, local)
         for statement in function.body:
             fixed = [(inner, new) for inner, new in _always_asserted(module, statement) if told.is_fixed(new)]
             in_loops = [new for inner, new in fixed if inner is not statement and new not in asserted]
@@ -163,10 +164,9 @@ def _is_assertion(new: New) -> bool:
 class _Told:
     """What the names of a function's assertions are: parameters, or sizes that its first statements have bound."""
 
-    def __init__(self, module: Module, function: ast.FunctionDef) -> None:
-        self.function = function
+    def __init__(self, function: ast.FunctionDef, local: frozenset[str]) -> None:
         self.counts = assignment_counts(function)
-        self.made = set[str]().union(*module.names.local.values()) - {*self.counts, *uses_by_name(function)}
+        self.made = local - {*self.counts, *uses_by_name(function)}
         self.parameters = {argument.arg for argument in named_parameters(function) if self.counts[argument.arg] == 1}
         self.sizes: set[str] = set()
 
@@ -181,10 +181,10 @@ class _Told:
             return False
         test, what = _parts(new)
         nodes = list(walk(test))
-        described = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in TENSOR_ATTRIBUTES}
-        described |= {n.args[0] for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "isinstance"}
         if any(isinstance(n, ast.Name) and n.id in self.made for n in nodes):
             return False  # a statement of the output binds it
+        described = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in TENSOR_ATTRIBUTES}
+        described |= {n.args[0] for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "isinstance"}
         local = [n for n in nodes if isinstance(n, ast.Name) and n.id in self.counts]
         counts = what == LOOPS_THAT_RUN
         return bool(local) and all(

@@ -12,13 +12,15 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nki_migrate.runtime.spec.grammar import copied
+
 from ..analysis.part_arguments import kinds
 from ..expr.emission import Refuse
 from ..expr.values import Absent, DType, Flag, Hbm, Object, Parameters, Python, Several, Tile, Value
 from ..syntax.codes import NESTED_FUNCTIONS as CODE
 from ..syntax.names import dotted
 from ..syntax.node_index import walk
-from ..syntax.nodes import copied, is_indexed, reads_guarded
+from ..syntax.nodes import is_indexed, reads_guarded
 
 if TYPE_CHECKING:
     from ..project.program import Module

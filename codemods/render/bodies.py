@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from nki_migrate.runtime.spec.grammar import copied
+
 from ..analysis.body_values import ClassItself, Known, Text, Thing, Undecided
 from ..analysis.classes import class_named, field_class, never_none
 from ..analysis.objects import changing_part
@@ -21,7 +23,7 @@ from ..expr.tables import beta2_has
 from ..expr.values import Grid, Index, Mask, Several, Value
 from ..syntax.names import canonical, dotted
 from ..syntax.node_index import of_kinds
-from ..syntax.nodes import copied, default_values
+from ..syntax.nodes import default_values
 from .index import COMPONENTS, arange, chosen, combined, mgrid, negated, reshaped
 from .masks import compared, joined
 

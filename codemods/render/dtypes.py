@@ -306,11 +306,19 @@ def assert_float(scope: Scope, dtype: str | None) -> None:
         case ast.IfExp(body=body, orelse=other) if type_name(scope, ast.unparse(body)) == "float32":
             return assert_float(scope, ast.unparse(other))
     first = scope.resolved_dtype(dtype)
-    is_usual = any(new.text.startswith(f"assert {first} in ({scope.nl}.") for new in scope.out)
-    if is_usual or _is_of_launch(scope, first):
+    if _is_limited(scope, first) or _is_of_launch(scope, first):
         scope.assert_that(_is_one_of(scope, first, ("float32", "bfloat16", "float16")), "floats")
     else:
         scope.assert_that(f"{is_float_function(scope)}({dtype})", "floats")
+
+
+def _is_limited(scope: Scope, dtype: str) -> bool:
+    """Does the statement assert that a data type is one of several?"""
+    asserted = (parse(new.asserts[0]) for new in scope.out if new.asserts is not None)
+    return any(
+        isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In) and ast.unparse(test.left) == dtype
+        for test in asserted
+    )
 
 
 def _is_of_launch(scope: Scope, text: str) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import TypeGuard, TypeVar
+from typing import TypeGuard
+
+from nki_migrate.runtime.spec.grammar import copied
 
 from .names import dotted
 from .node_index import children, indexed, of_kinds, trees_changed, walk
-
-N = TypeVar("N", bound=ast.AST)
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Assert)
 """Statements without a body that compute something."""
@@ -112,18 +112,6 @@ def replace_node(parents: dict[ast.AST, ast.AST], old: ast.AST, new: ast.AST) ->
         elif isinstance(value, list):
             value[:] = [new if item is old else item for item in value]
     trees_changed()
-
-
-def copied(node: N) -> N:
-    """A copy of a tree. Its contexts, which say nothing but what they are, are those of the tree itself."""
-    copy = node.__class__.__new__(node.__class__)
-    for name, value in vars(node).items():
-        if isinstance(value, list):
-            value = [copied(item) if isinstance(item, ast.AST) else item for item in value]
-        elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
-            value = copied(value)
-        setattr(copy, name, value)
-    return copy
 
 
 def with_names(node: ast.expr, meant: Callable[[str], ast.expr | None]) -> ast.expr:

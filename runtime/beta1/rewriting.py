@@ -22,7 +22,7 @@ from ..errors import KernelError, NotModelled, is_emulator_file
 from ..reading import is_standard
 from ..recompiled import recompiled
 from ..source import function_source, last_statement
-from ..trees import copied
+from ..spec.grammar import copied
 from .base import Tensor
 from .loops import end_returns_handled, python_range
 from .reached import holds_a_function

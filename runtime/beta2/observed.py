@@ -16,7 +16,7 @@ from ..legality.rules_dynamic import carried, escaping
 from ..legality.rules_values import OPERATOR_SYMBOLS
 from ..recompiled import recompiled
 from ..source import function_source
-from ..trees import copied
+from ..spec.grammar import copied
 from .gather import Gathered, refused, violation_text
 from .python_values import FUNCTION_NAMES, METHOD_NAMES, OF_INTS
 

@@ -6,9 +6,7 @@ documentation ("tensor_scalar": ``(data op0 operand0) op1 operand1``).
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from ..events import Event
@@ -23,12 +21,7 @@ class Fused:
     """The pairs of instructions of a program that may be one elsewhere."""
 
     def __init__(self, program: Program) -> None:
-        self._events = program.events
-
-    @cached_property
-    def _touching(self) -> Counter[int]:
-        """How many instructions touch each tile: most programs have no pair that asks."""
-        return Counter(t for event in self._events for t in {o.tile for o in event.operands})
+        self._program, self._events = program, program.events
 
     def read_as(self, index: int, new: Event) -> Event | None:
         """The one instruction that those at ``index`` and behind it are, where ``new`` has two operators; else none."""
@@ -40,7 +33,7 @@ class Fused:
         between, data, *operands = first.operands
         written, read, *others = second.operands
         place = [(o.tile, o.space, o.partition, o.byte, o.steps, o.dtype) for o in (between, read)]
-        is_own = self._touching[between.tile] == 2 and not between.pinned and between.dtype == "float32"
+        is_own = self._program.touching[between.tile] == 2 and not between.pinned and between.dtype == "float32"
         if place[0] != place[1] or not is_own or between.space != "sbuf":
             return None
         told, then = dict(first.attributes), dict(second.attributes)

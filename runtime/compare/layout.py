@@ -14,6 +14,7 @@ a new folded tensor in SBUF that no old tile has, and no instruction touches.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..events import Step
@@ -144,22 +145,19 @@ def _compare_programs(old: Program, new: Program) -> tuple[list[Difference], lis
 
 def _of_one_line(left: dict[str, Tensor], right: dict[str, Tensor]) -> list[str]:
     """Take out what one line declares for several variables, as a helper does, and what it is under one name."""
-    notes = []
-    for names, old in _merged(left):
-        other = next((name for name, new in right.items() if same_layout(old, new) == ""), None)
-        if other is not None:
-            del right[other]
-            notes.append(f"{old.name} are '{other}' after")
+    notes = [f"{several} are '{one}' after" for several, one in _taken_together(left, right)]
+    return notes + [f"'{one}' is {several} after" for several, one in _taken_together(right, left)]
+
+
+def _taken_together(one_side: dict[str, Tensor], other_side: dict[str, Tensor]) -> Iterator[tuple[str, str]]:
+    """Take tensors that one line declares out of ``one_side``, and the one that they are out of ``other_side``."""
+    for names, whole in _merged(one_side):
+        found = next((name for name, tensor in other_side.items() if same_layout(tensor, whole) == ""), None)
+        if found is not None:
+            del other_side[found]
             for name in names:
-                del left[name]
-    for names, new in _merged(right):
-        other = next((name for name, old in left.items() if same_layout(old, new) == ""), None)
-        if other is not None:
-            del left[other]
-            notes.append(f"'{other}' is {new.name} after")
-            for name in names:
-                del right[name]
-    return notes
+                del one_side[name]
+            yield whole.name, found
 
 
 def _merged(tensors: dict[str, Tensor]) -> list[tuple[list[str], Tensor]]:

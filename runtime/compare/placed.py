@@ -8,9 +8,7 @@ and where the tile has the float32 that the instruction computes, which only the
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from functools import cached_property
 
 from ..events import Event, Operand
 from ..spec.comparison import WRITTEN_ROLES
@@ -28,13 +26,8 @@ class Placed:
     """The instructions of a program whose result the next instruction copies to its place."""
 
     def __init__(self, program: Program) -> None:
-        self._events = program.events
+        self._program, self._events = program, program.events
         self._tiles: dict[int, TileRow] = {tile.uid: tile for tile in program.tiles}
-
-    @cached_property
-    def _touching(self) -> Counter[int]:
-        """How many instructions touch each tile: most programs have no pair that asks."""
-        return Counter(t for event in self._events for t in {o.tile for o in event.operands})
 
     def at(self, index: int) -> Event | None:
         """The instruction at ``index`` with the place that its result is copied to; none where nothing is copied."""
@@ -64,7 +57,9 @@ class Placed:
     def _is_own(self, operand: Operand) -> bool:
         """Is it all of a tile without an address that only two instructions touch?"""
         tile = self._tiles.get(operand.tile)
-        return tile is not None and not operand.pinned and self._touching[operand.tile] == 2 and covers(operand, tile)
+        if tile is None or operand.pinned or not covers(operand, tile):
+            return False
+        return self._program.touching[operand.tile] == 2
 
 
 def _is_whole(*operands: Operand) -> bool:

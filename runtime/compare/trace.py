@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -153,12 +155,17 @@ class Program:
     flaws: tuple[tuple[str, int, int, str], ...] = ()
     passed: tuple[Event, ...] = ()
 
+    @cached_property
+    def touching(self) -> Counter[int]:
+        """How many instructions touch each tile."""
+        return Counter(tile for event in self.events for tile in {operand.tile for operand in event.operands})
+
     def without(self, sequences: Container[int]) -> Program:
         """The program without the instructions of these sequence numbers."""
         return replace(self, events=tuple(event for event in self.events if event.sequence not in sequences))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "events": flat(self.events)}
+        return {name: vars(self)[name] for name in self.__match_args__} | {"events": flat(self.events)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, events=from_flat(state["events"]))

@@ -32,6 +32,7 @@ ALU_BETA1 = ALU | {"divide", "logical_not", "reciprocal"}
 BITWISE = frozenset("invert bitwise_and bitwise_or bitwise_xor left_shift right_shift".split())
 COMPARISON = frozenset("equal not_equal greater greater_equal less less_equal".split())
 COMMUTATIVE = frozenset("add multiply maximum minimum equal not_equal logical_and logical_or logical_xor".split())
+COMMUTATIVE |= {"bitwise_and", "bitwise_or", "bitwise_xor"}
 MIRRORED = {"greater": "less", "less": "greater", "greater_equal": "less_equal", "less_equal": "greater_equal"}
 """What a comparison is called with its two sides swapped."""
 
@@ -61,7 +62,7 @@ PYTHON = {
 
 def one_spelling(operator: str, reverse: bool) -> tuple[str, bool]:
     """An operator, and whether its two sides are swapped, in the one form of ``2 > x`` and ``x < 2``."""
-    if not reverse or operator in COMMUTATIVE or operator in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+    if not reverse or operator in COMMUTATIVE:
         return operator, False
     mirrored = MIRRORED.get(operator)
     return (mirrored, False) if mirrored is not None else (operator, True)
