@@ -122,7 +122,7 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     """``x`` where ``condition`` is not 0, else ``y``: ``y`` first, then ``x`` over it where it is chosen."""
     sides = [side for side in (x, y) if isinstance(side, Tensor)]
     wide = all(isinstance(t, Tile) and t.shape == getattr(condition, "shape", None) for t in sides)
-    if in_one_step(mask, condition, *sides) or not wide:
+    if not isinstance(condition, Tensor) or in_one_step(mask, condition, *sides) or not wide:
         return vector.where(condition, x, y, dtype=dtype, mask=mask)
     kind = promoted("add", x, y) if dtype is None else dtype_of(dtype)
     if not isinstance(x, Tensor) or x.dtype != kind:
