@@ -50,7 +50,14 @@ _MADE = {
     "tensor_tensor": {"multiply": "scaled", "add": "accumulated", "subtract": "difference", "maximum": "max"},
 }
 """What an instruction with an operator makes of a tile, in the name of the tile that takes its place."""
-_HINTS = {"tensor_reduce": "reduced", "nc_matmul": "product", "matmul": "product"}
+_HINTS = {
+    "tensor_reduce": "reduced",
+    "nc_matmul": "product",
+    "matmul": "product",
+    "memset": "filled",
+    "tensor_copy_predicated": "chosen",
+}
+"""What an instruction makes, in the name of a tile that the source has no name for."""
 
 
 def result_name(scope: Scope, instruction: Instruction, node: ast.expr | None = None) -> str:

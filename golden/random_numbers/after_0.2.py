@@ -42,9 +42,9 @@ def dropped(x, seed, rate):
 def half(x):
     """(P, F) gives (P, F): every element stays with probability 1/2."""
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    memset_tile = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
-    nisa.memset(dst=memset_tile, value=17)
-    nisa.set_rng_seed(src_seeds=memset_tile)
+    filled_tile = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.memset(dst=filled_tile, value=17)
+    nisa.set_rng_seed(src_seeds=filled_tile)
     assert len(x.shape) > 1, "rewritten for 2 dimensions at least"
     x_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=x_tile, src=x)
