@@ -150,7 +150,10 @@ def _of_one_line(left: dict[str, Tensor], right: dict[str, Tensor]) -> list[str]
 
 
 def _taken_together(one_side: dict[str, Tensor], other_side: dict[str, Tensor]) -> Iterator[tuple[str, str]]:
-    """Take tensors that one line declares out of ``one_side``, and the one that they are out of ``other_side``."""
+    """Take tensors that one line declares out of ``one_side``, and the one that they are out of ``other_side``.
+
+    They are the same tile by tile, which holds both ways.
+    """
     for names, whole in _merged(one_side):
         found = next((name for name, tensor in other_side.items() if same_layout(tensor, whole) == ""), None)
         if found is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -165,7 +165,7 @@ class Program:
         return replace(self, events=tuple(event for event in self.events if event.sequence not in sequences))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: vars(self)[name] for name in self.__match_args__} | {"events": flat(self.events)}
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"events": flat(self.events)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, events=from_flat(state["events"]))

@@ -31,8 +31,10 @@ ALU_BETA1 = ALU | {"divide", "logical_not", "reciprocal"}
 
 BITWISE = frozenset("invert bitwise_and bitwise_or bitwise_xor left_shift right_shift".split())
 COMPARISON = frozenset("equal not_equal greater greater_equal less less_equal".split())
-COMMUTATIVE = frozenset("add multiply maximum minimum equal not_equal logical_and logical_or logical_xor".split())
-COMMUTATIVE |= {"bitwise_and", "bitwise_or", "bitwise_xor"}
+COMMUTATIVE = frozenset(
+    "add multiply maximum minimum equal not_equal logical_and logical_or logical_xor "
+    "bitwise_and bitwise_or bitwise_xor".split()
+)
 MIRRORED = {"greater": "less", "less": "greater", "greater_equal": "less_equal", "less_equal": "greater_equal"}
 """What a comparison is called with its two sides swapped."""
 
