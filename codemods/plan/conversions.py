@@ -55,13 +55,13 @@ def assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction
         return
     if None in types or (None not in names and len(names) > 1):
         raise Refuse(node, DESTINATION, f"{what}, and is converted twice", "drop dtype=")
-    _assert_type_of_place(scope, instruction, target, computes, f"{what}, which is converted once")
+    _assert_same(scope, types[1], types[0], f"{what}, which is converted once", types[0] if computes else None)
 
 
-def _assert_type_of_place(scope: Scope, own: Instruction, place: Operand, or_float32: bool, what: str) -> None:
-    """The kernel asserts that a result has the type of its place (``or_float32``: or that of what is computed)."""
-    exact = f" or str({own.dtype}) == str({scope.nl}.float32)" if or_float32 else ""
-    scope.out.append(asserting(f"str({place.dtype}) == str({own.dtype}){exact}", what))
+def _assert_same(scope: Scope, a: str | None, b: str | None, what: str, computed: str | None) -> None:
+    """The kernel asserts that two types are one, or that the ``computed`` one (if there is one) is float32."""
+    exact = f" or str({computed}) == str({scope.nl}.float32)" if computed is not None else ""
+    scope.out.append(asserting(f"str({a}) == str({b}){exact}", what))
 
 
 def hands_back_result(function: ast.FunctionDef) -> bool:
@@ -85,4 +85,4 @@ def assert_handed_back(scope: Scope, node: ast.expr, instruction: Instruction, t
     if own is None or place is None or None not in names:
         message = "the result that a function returns is rounded to its own type first, which Beta 1 did not do"
         raise Refuse(node, DESTINATION, message, "hand the destination to the function, and write it there")
-    _assert_type_of_place(scope, instruction, target, True, "a returned result of the type of its place")
+    _assert_same(scope, own, place, "a returned result of the type of its place", own)
