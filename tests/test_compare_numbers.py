@@ -102,8 +102,10 @@ def test_the_form_of_the_returned_value_is_compared(other: str) -> None:
     old, new = form_of(a), form_of(eval(other, {"a": a}))
     runs = replace(outputs(a), form=old), replace(outputs(a), form=new)
     for before, after in (runs, runs[::-1]):
-        (difference,) = compare_numbers(before, after).differences
+        verdict = compare_numbers(before, after)
+        (difference,) = verdict.differences
         assert difference.message == f"the kernel returns {before.form} before and {after.form} after"
+        assert verdict.summary == "the returned values differ in form"
     assert compare_numbers(runs[1], runs[1]).verdict is Verdict.EQUAL
 
 
