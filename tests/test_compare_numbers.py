@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 import pytest
 from nki_migrate.runtime.compare import Inexact, Packed, Run, Verdict, compare_numbers, compare_with_reference
+from nki_migrate.runtime.compare.trace import form_of
 
 
 def outputs(*arrays: np.ndarray) -> Run:
@@ -91,6 +94,26 @@ def test_a_missing_output_is_a_difference() -> None:
     x = np.zeros(2, np.float32)
     verdict = compare_numbers(outputs(x, x), outputs(x))
     assert verdict.differences[0].message == "2 outputs before, 1 after"
+
+
+@pytest.mark.parametrize("other", ["(a,)", "[a]", "((a,),)", "(a, None)", "{'a': a}"])
+def test_the_form_of_the_returned_value_is_compared(other: str) -> None:
+    a = np.zeros((2, 2), np.float32)
+    old, new = form_of(a), form_of(eval(other, {"a": a}))
+    runs = replace(outputs(a), form=old), replace(outputs(a), form=new)
+    for before, after in (runs, runs[::-1]):
+        verdict = compare_numbers(before, after)
+        (difference,) = verdict.differences
+        assert difference.message == f"the kernel returns {before.form} before and {after.form} after"
+        assert verdict.summary == "the returned values differ in form"
+    assert compare_numbers(runs[1], runs[1]).verdict is Verdict.EQUAL
+
+
+def test_a_list_is_as_a_tuple_and_what_returns_nothing_has_no_form() -> None:
+    a = np.zeros((2, 2), np.float32)
+    assert form_of([a, (a,)]) == form_of((a, [a])) == "(tensor, (tensor,))"
+    old = replace(outputs(a), form=form_of(None))
+    assert compare_numbers(old, replace(outputs(a), form=form_of((a,)))).verdict is Verdict.EQUAL
 
 
 def test_no_output_at_all_is_undecided() -> None:

@@ -111,6 +111,15 @@ def test_a_moved_tile_is_different_where_it_matters_with_both_lines_and_addresse
     assert "      instruction 1, dma_copy: 'dst' is at another address\n" in out
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [("out", "(out,)", "different"), ("(out,)", "out", "different"), ("(out,)", "(out,)", "equal")],
+)
+def test_a_tuple_of_one_tensor_is_not_the_tensor(pair, old: str, new: str, verdict: str) -> None:  # type: ignore[no-untyped-def]
+    files = (text.replace("return out", f"return {value}") for text, value in ((OLD, old), (NEW, new)))
+    assert verdicts(*pair(*files)) == ALL_EQUAL | {"numbers": verdict}
+
+
 def test_json_has_every_level_with_its_differences(pair, capsys) -> None:  # type: ignore[no-untyped-def]
     before, after = pair(new=TRIPLED)
     assert run(before, after, output_format="json") == 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arguments import arguments
-from ..compare.trace import Run, run_of
+from ..compare.trace import Run, form_of, run_of
 from ..dialect import Frontend, Launch
 from ..hazards import find
 from ..spec.hardware import TARGETS
@@ -29,7 +29,7 @@ def _launch(asked: Launch) -> Run:
     assert isinstance(kernel, Kernel)
     values = arguments(case, kernel.func, "beta1", asked.module) if asked.values is None else asked.values
     launched = launch(kernel, values, grid=case.grid, target=TARGETS[asked.hardware], record=True)
-    return run_of(launched.outputs, launched.machines)
+    return run_of(launched.outputs, launched.machines, form_of(launched.returned))
 
 
 FRONTEND = Frontend("beta1", "nki", _function, _is_part, _launch, lambda run, name: find(run, TARGETS[name]))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..arguments import arguments
-from ..compare.trace import Run, run_of
+from ..compare.trace import Run, form_of, run_of
 from ..dialect import Frontend, Launch
 from ..hazards import find
 from ..spec.hardware import TARGETS
@@ -31,7 +31,7 @@ def _launch(asked: Launch) -> Run:
     values = arguments(case, kernel.func, "beta2", asked.module) if given is None else given
     target = TARGETS[asked.hardware]
     launched = launch(kernel, values, grid=case.grid, target=target, record=True, version=at)
-    return replace(run_of(launched.outputs, launched.machines), version=at.name)
+    return replace(run_of(launched.outputs, launched.machines, form_of(launched.returned)), version=at.name)
 
 
 FRONTEND = Frontend(

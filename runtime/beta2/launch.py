@@ -33,10 +33,14 @@ from .tensor import NkiTensor
 
 @dataclass(eq=False)
 class Launch:
-    """``outputs`` are the returned tensors in order; ``machines`` has one machine for each program of the grid."""
+    """``outputs`` are the returned tensors in order; ``machines`` has one machine for each program of the grid.
+
+    ``returned`` is what the first program returned.
+    """
 
     outputs: list[Array]
     machines: list[Machine] = field(default_factory=list)
+    returned: object = None
 
 
 def programs(grid: Sequence[int]) -> int:
@@ -98,13 +102,16 @@ def execute(
     cores = Cores(programs(grid))
     machines = [Machine(target, record=record) for _ in range(cores.count)]
 
+    given: dict[int, object] = {}
+
     def program(index: int) -> list[NkiTensor]:
         running = session.Session(machines[index], grid, (index,) if grid else (), "beta2")
         state.install(running, state.State(declare, at, shared, cores, index))
         with session.running(running), np.errstate(all="ignore"):
             place = user_location()
             bound = {name: _argument(machines[index], name, value, inputs, place) for name, value in args.items()}
-            tensors = list(_tensors(_call(function, bound)))
+            given[index] = _call(function, bound)
+            tensors = list(_tensors(given[index]))
             _check_outputs(tensors)
             return tensors
 
@@ -115,7 +122,7 @@ def execute(
                 tensor.alloc.output = position
         kept = Kept()
         outputs = [kept.array(_output(tensor, position)) for position, tensor in enumerate(returned[0])]
-    return Launch(outputs, machines)
+    return Launch(outputs, machines, given[0])
 
 
 @contextmanager

@@ -28,8 +28,6 @@ def compare_numbers(
     its rounding carries if those of ``again`` have the bits of the new ones: the old kernel, dividing as the new one.
     """
     differences: list[Difference] = []
-    if len(before.outputs) != len(after.outputs):
-        differences.append(Difference(f"{len(before.outputs)} outputs before, {len(after.outputs)} after"))
     largest = carried = 0
     for index, (old, new) in enumerate(zip(before.outputs, after.outputs, strict=False)):
         name = f"output {index}" if len(before.outputs) > 1 else "the output"
@@ -51,7 +49,21 @@ def compare_numbers(
         )
     summary = _summary(differences, len(before.outputs), largest, inexact if not carried else None)
     verdict = level_verdict("numbers", differences, summary, notes)
-    return explained(verdict, before, after) if differences else replace(verdict, ulps=largest)
+    verdict = verdict if differences else replace(verdict, ulps=largest)
+    return explained(_with_form(verdict, before, after), before, after)
+
+
+def _with_form(verdict: LevelVerdict, before: Run, after: Run) -> LevelVerdict:
+    """``verdict`` where the outputs are as many, in a value of one form: a caller unpacks another one otherwise."""
+    if len(before.outputs) != len(after.outputs):
+        message = f"{len(before.outputs)} outputs before, {len(after.outputs)} after"
+    elif before.form and after.form and before.form != after.form:
+        message = f"the kernel returns {before.form} before and {after.form} after"
+    else:
+        return verdict
+    summary = verdict.summary if verdict.differences else "the returned values differ in form"
+    found = level_verdict("numbers", [Difference(message), *verdict.differences], summary, [*verdict.notes])
+    return replace(found, count=verdict.count + 1)
 
 
 def _summary(differences: list[Difference], outputs: int, largest: int, inexact: Inexact | None) -> str:

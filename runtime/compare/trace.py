@@ -178,7 +178,8 @@ class Run:
     ``printed`` is what it wrote to standard output and standard error, ``seconds`` how long it took, ``reads`` what it
     read, ``hazards`` what was found in its record and ``conditions`` how its conditions went, if it was asked for. The
     tiles lie in the memories of ``language``. ``notes`` say what of the run is not as sure as the rest.
-    ``version`` is the version of NKI that it ran as, empty for Beta 1 and other languages.
+    ``version`` is the version of NKI that it ran as, empty for Beta 1 and other languages. ``form`` is what
+    :func:`form_of` says of the value that it returned, empty where it returned nothing, and in other languages.
     """
 
     outputs: tuple[Packed, ...]
@@ -191,6 +192,7 @@ class Run:
     conditions: tuple[Condition, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
     version: str = field(default="", compare=False)
+    form: str = ""
 
     @property
     def distinct_tiles(self) -> list[TileRow]:
@@ -243,10 +245,29 @@ class Failure:
     seconds: float = field(default=0.0, compare=False)
 
 
-def run_of(outputs: Iterable[object], machines: Iterable[Machine]) -> Run:
+def form_of(returned: object) -> str:
+    """How the tensors of a returned value are nested: ``(tensor, (tensor,))``; empty for a kernel that returns nothing.
+
+    A list is as a tuple: both front ends take the tensors of both in order, and a caller unpacks them alike.
+    """
+    return "" if returned is None else _form(returned)
+
+
+def _form(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        items = [_form(item) for item in value]
+        return f"({', '.join(items)}{',' * (len(items) == 1)})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_form(item)}" for key, item in value.items()) + "}"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    return "tensor"
+
+
+def run_of(outputs: Iterable[object], machines: Iterable[Machine], form: str = "") -> Run:
     """The record of a launch of NKI: what it returned, and the programs that its machines ran."""
     packed = tuple(Packed.of(np.asarray(output)) for output in outputs)
-    return Run(packed, tuple(program for machine in machines for program in traces_of(machine)))
+    return Run(packed, tuple(program for machine in machines for program in traces_of(machine)), form=form)
 
 
 def traces_of(machine: Machine) -> tuple[Program, ...]:
