@@ -37,7 +37,7 @@ from .suggest_facts import parameters
 from .suggest_host import host_cases
 from .suggest_objects import with_fields_of
 from .suggest_proposals import options_of, proposed_cases
-from .suggest_search import Ask, Hunt, Search, constants, elements, with_varied_integers, without_mixing
+from .suggest_search import Ask, Hunt, Search, constants, elements, is_stop, with_varied_integers, without_mixing
 
 _RUN_SECONDS = 6.0
 """A case that takes longer is too large to be a good one."""
@@ -321,11 +321,11 @@ class _Work:
             return f"{HELPS}: '{caller}' calls it"
         if _LOCAL in said and self._gives_nothing(kernel):
             return f"{HELPS}: it returns a tensor of its own memory"
-        if search.stopped:
-            what = f"a run was stopped before its end, with {_tensors(search.stopped[0])}"
-            return f"{what}: it may need more time (--seconds)"
-        if search.obstacle is None or self._writes(kernel):
-            return late + _obstacle(search)
+        stopped = _stopped(search)
+        if stopped and (search.obstacle is None or is_stop(search.obstacle[1])):
+            return stopped
+        if search.obstacle is None or self._writes(kernel) or stopped:
+            return late + "; ".join(filter(None, [_obstacle(search), stopped]))
         return "it writes to no tensor in HBM: its body seems to be missing"
 
     def _writes(self, kernel: str) -> bool:
@@ -392,6 +392,14 @@ def _other_objects(case: Case, starts: Iterator[Case]) -> Iterator[Case]:
         if repr(other.args) not in seen:
             seen.add(repr(other.args))
             yield other
+
+
+def _stopped(search: Search) -> str:
+    """That a run took too long; empty if none did."""
+    if not search.stopped:
+        return ""
+    tensors = _tensors(search.stopped[0])
+    return f"a run was stopped before its end, with {tensors}: it may need more time (--seconds)"
 
 
 def _obstacle(search: Search) -> str:

@@ -270,8 +270,8 @@ def _failed(
     progress = _progress(failure)
     is_best = search.best is None or progress <= _progress(search.best[1])
     search.failed(case, failure)
-    search.stopped += [case] if _STOPPED in failure.message else []
-    queue.slow += [case] if _STOPPED in failure.message and not queue.was_patient else []
+    search.stopped += [case] if is_stop(failure) else []
+    queue.slow += [case] if is_stop(failure) and not queue.was_patient else []
     if _OUT_OF_BOUND in failure.message:
         queue.add_sketch(case, progress)
     if _NOTHING_WRITTEN in failure.message:
@@ -321,7 +321,12 @@ def _progress(failure: Failure) -> tuple[int, ...]:
 
 def _worth(failure: Failure) -> tuple[int, ...]:
     """Smaller for a failure that tells more of why there is no case."""
-    return int(_NOTHING_WRITTEN in failure.message), *_progress(failure)
+    return int(is_stop(failure) or _NOTHING_WRITTEN in failure.message), *_progress(failure)
+
+
+def is_stop(failure: Failure) -> bool:
+    """Was a run stopped because it took too long?"""
+    return _STOPPED in failure.message
 
 
 def elements(case: Case) -> int:

@@ -133,3 +133,84 @@ def test_a_decorated_helper_that_kernel_code_without_a_decorator_calls_may_write
     outcome = rewrite(source)
     assert [f.code for f in outcome.findings if f.code == "NKI036"] == []
     assert "@nki.jit" not in outcome.source
+
+
+RETURNING = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def parts(out):
+    return out, 3
+
+
+{decorator}
+def kernel(x, scale=2):
+    out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.load(x[0:128, 0:64]))
+    lse = None
+    return {returned}
+"""
+DROPPED = (
+    *("out, None", "(out, 3)", "out, lse", "out, scale", "{'a': out}", "[out, 'text']", "out, (out, None)"),
+    *("out, out.shape[0]", "out, x.dtype", "parts(out)", "out, f'{scale}'"),
+)
+
+
+@pytest.mark.parametrize("returned", DROPPED)
+def test_what_a_launch_does_not_get_back_is_said_and_stops_the_kernel(returned: str) -> None:
+    outcome = rewrite(RETURNING.format(returned=returned, decorator="@nki.jit"), Options(unsafe=True))
+    assert [finding.code for finding in outcome.findings] == ["NKI036"]
+    assert 'assert False, "nki-migrate NKI036' in outcome.source
+
+
+@pytest.mark.parametrize("returned", ["out", "out, out", "[out, (out,)]", "(out,)", "None"])
+def test_tensors_in_tuples_and_lists_are_returned(returned: str) -> None:
+    outcome = rewrite(RETURNING.format(returned=returned, decorator="@nki.jit"), Options(unsafe=True))
+    assert not outcome.findings, outcome.findings
+
+
+@pytest.mark.parametrize("returned", DROPPED)
+def test_helpers_return_what_they_like(returned: str) -> None:
+    outcome = rewrite(RETURNING.format(returned=returned, decorator=""), Options(unsafe=True))
+    assert "NKI036" not in {finding.code for finding in outcome.findings}
+
+
+MAYBE = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def kernel(x, training=False):
+    out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.load(x[0:128, 0:64]))
+    lse = None
+    if training:
+        lse = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(lse, nl.load(x[0:128, 0:64]))
+        {early}
+    {late}
+"""
+
+
+@pytest.mark.parametrize(
+    ("early", "late", "asserted"),
+    [
+        ("pass", "return out, lse", 1),
+        ("pass", "return [out, (out, lse)]", 1),
+        ("return out, lse", "return out", 0),
+        ("pass", "lse = out\n    return out, lse", 0),
+        ("pass", "return lse", 0),
+        ("pass", "if training:\n        print(lse[0:1, 0:1])\n        return out, lse", 0),
+        ("pass", "if training:\n        return out, lse\n    return out", 0),
+        ("pass", "if not training:\n        return out\n    else:\n        return out, lse", 1),
+        ("training = x.shape[0] == 1", "if training:\n        return out, lse\n    return out", 1),
+        ("print(lse[0:1, 0:1])", "return out, lse", 1),
+        ("pass", "print(lse[0:1, 0:1] if training else 0)\n    return out, lse", 1),
+    ],
+)
+def test_a_tensor_that_may_be_none_is_asserted_where_a_launch_would_lose_its_place(early, late, asserted) -> None:
+    outcome = rewrite(MAYBE.format(early=early, late=late), Options(unsafe=True))
+    assert not outcome.findings, outcome.findings
+    assert outcome.source.count("lse is not None") == asserted

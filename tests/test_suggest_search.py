@@ -178,6 +178,18 @@ def test_the_failure_that_came_farthest_is_the_reason() -> None:
     assert found.found is None and found.best is not None and found.best[1].message == "far"
 
 
+@pytest.mark.parametrize("line", [0, 9])
+def test_a_run_that_took_too_long_hides_no_failure(line: int) -> None:
+    def kernel(asked: Case) -> Failure:
+        if asked.args["x"].shape[0] == 512:
+            return Failure(False, "the run did not end within 6 seconds", "k.py", line, reached=9)
+        return Failure(False, "ValueError: never", "k.py", 3, reached=1)
+
+    for first in (128, 512):
+        found = Hunt(iter([case(x=(first,))]), [512, 128]).go_on(asking(kernel), after(300), is_last=False)
+        assert found.stopped and found.obstacle is not None and found.obstacle[1].message == "ValueError: never"
+
+
 def test_loops_run_twice_and_a_tail_and_each_side_are_kept() -> None:
     def kernel(asked: Case) -> Probe | Failure:
         size, flag = asked.args["x"].shape[0], bool(asked.args["flag"])

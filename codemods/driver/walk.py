@@ -22,6 +22,7 @@ from ..lower.alternatives import either_origin
 from ..lower.assign import assign
 from ..lower.calls import call_statement, list_both, returned_value
 from ..lower.comprehensions import expand
+from ..lower.launch_results import check_returned
 from ..lower.lost_bindings import left_tile
 from ..lower.nested_imports import move_import
 from ..lower.parameters import merged
@@ -226,6 +227,7 @@ def _return(scope: Scope, statement: ast.stmt) -> None:
         scope.emit("return")
         return
     text, value = returned_value(scope, statement.value)
+    check_returned(scope, statement, value)
     scope.returned = value if scope.returned is None else merge(scope.returned, value)
     if traced:
         scope.apply(loop_state.CODE, statement)

@@ -6,6 +6,10 @@ lost, and the launch gets zeros. The store, or the call of the function that sto
 that the kernel does not compile until it returns its output. That is so for parts and views of a parameter, for other
 names of it and for kernels that return another tensor, whether or not a launch is among the files.
 
+A launch gets the tensors that a kernel returns, in tuples and lists: a number, ``None``, a string or a dictionary
+beside them is dropped without a word, so that ``kernel(x)[0]`` of a kernel that returned ``(a, None)`` is a row of
+``a``. Such a return stays as it was under a finding, and the kernel stops there.
+
 *Review* (``--unsafe`` writes it): the stores of a function without a decorator, a launch or a caller that loads from
 one parameter, stores into another and returns nothing: right if kernels call it, wrong if it is launched. Manual:
 all others.
@@ -15,7 +19,7 @@ write would no longer keep what the caller put there, other names of the caller'
 and a launch that these files do not show would go on to read an array that nobody writes, without a word.
 
 Source: NKI 2.26.1, nki.jit (inputs are immutable); aws-neuron/nki-samples, issue 134 (kernels that silently give
-zeros).
+zeros); KLR, ``Trace`` (what a kernel returns besides tensors is dropped).
 """
 
 from __future__ import annotations
@@ -55,13 +59,20 @@ def lost_writes(program: Program) -> dict[ast.stmt, Refuse]:
 def _refusals(module: Module, function: ast.FunctionDef, summary: Summary) -> list[tuple[Write, Refuse]]:
     if not module.options.enabled(CODE):
         return []
-    kind = module.program.kernel_code.kind(function)
-    if kind == "launched" or (_is_kernel(module, function) and not decorators.called_by_kernel(module, function)):
+    if is_launched(module, function):
         said = [(write, _lost(function, write)) for write in summary.writes]
         return said or ([] if returns_something(function) else [(w, _hidden(function, w)) for w in summary.hidden])
+    kind = module.program.kernel_code.kind(function)
     if kind == "traced" and not module.options.unsafe and _may_be_launched(module, function):
         return [(write, _perhaps(function, write)) for write in summary.writes]
     return []
+
+
+def is_launched(module: Module, function: ast.FunctionDef) -> bool:
+    """Does host code launch a function, or is it decorated for that and called by no kernel?"""
+    if module.program.kernel_code.kind(function) == "launched":
+        return True
+    return _is_kernel(module, function) and not decorators.called_by_kernel(module, function)
 
 
 def _is_kernel(module: Module, function: ast.FunctionDef) -> bool:
