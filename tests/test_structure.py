@@ -234,3 +234,28 @@ def test_imports_within_functions_are_counted_once() -> None:
 )
 def test_a_reason_stands_beside_an_ignored_type(comment: str, expected: int) -> None:
     assert bare_ignores(f"{comment}\n") == expected
+
+
+EMITTING = {"fresh", "apply", "emit", "emit_assertion", "assert_equal", "assert_that", "assert_all", "assume", "guard"}
+"""The methods of a scope that give a name, count a rule, or write a statement or an assertion."""
+SILENT = ("expr", "project", "analysis", "plan")
+"""The layers of codemods that find facts and decide: what is written is the business of those above them."""
+
+
+def emitting_calls(tree: ast.Module) -> list[str]:
+    """The calls of such a method of anything that is named a scope."""
+    called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    methods = (c for c in called if isinstance(c, ast.Attribute) and c.attr in EMITTING)
+    return [ast.unparse(m) for m in methods if re.search(r"(?:^|\.)(?:scope|inner|outer)$", ast.unparse(m.value))]
+
+
+@pytest.mark.parametrize("layer", SILENT)
+def test_facts_and_decisions_write_nothing(layer: str) -> None:
+    paths = [path for path in FILES if path.relative_to(ROOT).parts[:2] == ("codemods", layer)]
+    found = {str(path.relative_to(ROOT)): calls for path in paths if (calls := emitting_calls(tree_of(path)))}
+    assert paths and not found
+
+
+def test_what_writes_is_seen() -> None:
+    tree = ast.parse("scope.fresh('a')\ncall.scope.apply(CODE, node)\nscope.constant('a')\nrows.apply(f)\n")
+    assert emitting_calls(tree) == ["scope.fresh", "call.scope.apply"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 
 from ..analysis.part_arguments import further_parameters
-from ..analysis.phi import write_joints
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.frames import Analysis
 from ..expr.values import Function, Python, Value
 from ..lower.parameters import kernel_parameters
+from ..lower.phi import write_joints
 from ..model import KEPT
 from ..plan.accumulators import drop_zeros
 from ..plan.variants import telling_flags

@@ -9,8 +9,6 @@ from dataclasses import replace
 from ..analysis.kill import kill, place_of
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.name_views import described
-from ..analysis.number_keys import bind_keys
-from ..analysis.phi import join_places
 from ..analysis.scope import Scope
 from ..analysis.unit_loops import RANGES, TRACED
 from ..expr import algebra
@@ -26,12 +24,14 @@ from ..lower.launch_results import check_returned
 from ..lower.lost_bindings import left_tile
 from ..lower.nested_imports import move_import
 from ..lower.parameters import merged
+from ..lower.phi import join_places
 from ..lower.stores import augment
 from ..plan.absences import known_absences
 from ..project.draft import Draft
 from ..render.expressions import CALLABLE, beta2_name, render
 from ..render.iteration import element_kinds, index_loop, tile_of, unpack
 from ..render.named_sizes import sizes_behind
+from ..render.number_keys import bind_keys
 from ..render.path_conditions import recall, remember
 from ..render.sizes import asserted_sizes
 from ..render.truths import truth_text

@@ -18,7 +18,6 @@ from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Item, Operand
 from ..expr.values import Axis, Grid, Hbm, Index, Object, Slice, Tile, Value
-from ..plan.own_tiles import own_tile
 from ..project.least_ranks import rank_at_least
 from ..render.expressions import render, render_named
 from ..render.index import components_of, index_value
@@ -43,6 +42,7 @@ from ..syntax.node_index import walk
 from ..syntax.nodes import viewed
 from .dynamic import dynamic_access, index_tile
 from .items import basic_item, is_everything, is_slice, refuse_dynamic
+from .own_tiles import own_tile
 from .reshape import expanded, reshaped
 from .row_broadcasts import on_rows
 from .type_views import reinterpreted

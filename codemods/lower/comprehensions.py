@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..analysis.maybe_tensors import may_be_no_number
-from ..analysis.number_keys import number_keyed
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Hbm, Python, Tile, Value
 from ..render.expressions import render
 from ..render.iteration import shortest
+from ..render.number_keys import number_keyed
 from ..render.support import keyed_function
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.language_subset import plainer

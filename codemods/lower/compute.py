@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from ..analysis.instructions import HANDLERS, KEEPERS, Instruction, has_again
 from ..analysis.maybe_tensors import may_be_no_number
-from ..analysis.partitions import check_partitions
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import New, Refuse
@@ -45,6 +44,7 @@ from ..syntax.codes import MASKS
 from .access import operand
 from .computations import is_computation, method_of
 from .fillings import as_large_as
+from .partitions import check_partitions
 from .tile_names import name_of_more, result_name
 
 DESTINATION = codes.ISA_DESTINATION

@@ -6,7 +6,6 @@ import ast
 
 from ..analysis.instructions import Instruction
 from ..analysis.maybe_tensors import may_be_no_number
-from ..analysis.partitions import check_partitions
 from ..analysis.scope import Scope
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
@@ -30,6 +29,7 @@ from .calls import module_function
 from .computations import is_computation
 from .compute import write
 from .dynamic import tell_rank
+from .partitions import check_partitions
 from .reductions import reduced
 
 DESTINATION = codes.ISA_DESTINATION

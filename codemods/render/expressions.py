@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 from nki_migrate.runtime.spec.beta2_language import LIBRARIES, MATH_FUNCTIONS
 from nki_migrate.runtime.spec.dtypes import LIMITS
 
-from ..analysis.comparisons import comparison_text
 from ..analysis.formulas import is_formula
 from ..analysis.members import member_text
-from ..analysis.number_keys import looked_up
 from ..analysis.objects import changing_part
 from ..expr import algebra
 from ..expr.emission import New, Refuse
@@ -28,6 +26,8 @@ from ..syntax.names import BETA2, dotted
 from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import is_shape
 from . import vector_sizes
+from .comparisons import comparison_text
+from .number_keys import looked_up
 from .sequences import sequence_call
 from .shape_attributes import shape_attribute, size_2d
 from .size_products import factors_of, whole_product

@@ -407,8 +407,12 @@ def where(call: Call) -> Instruction:
         raise call.refuse(CODE, "nl.where into a type that may be None", "pass a type, or none")
     condition, x, y = call.tensor("condition"), call.value("x"), call.value("y")
     sides = [side for side in (x, y) if isinstance(side, Operand)]
-    if call.scope.clamps or not sides or condition.dims is None:
-        raise call.refuse(CODE, "nl.where under a mask or on unknown shapes", "use nisa.tensor_copy_predicated")
+    if call.scope.clamps:
+        raise call.refuse(CODE, "nl.where under a mask", "use slices in place of the mask")
+    if not sides:
+        raise call.refuse(CODE, "nl.where between two numbers", "multiply the condition, and add the second number")
+    if condition.dims is None:
+        raise call.refuse(CODE, "nl.where with a condition of unknown rank", "load or slice it with all its dimensions")
     dims = common_dims(call.scope, (condition, *sides))
     if dims is not None:
         condition = spread(call.scope, call.node, condition, dims)

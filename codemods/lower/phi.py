@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..analysis.name_views import parameter_value
 from ..expr.algebra import names as names_in
 from ..expr.emission import New
 from ..expr.frames import Joint
@@ -19,10 +20,9 @@ from ..expr.operands import Item, Operand
 from ..expr.values import Hbm, Python, Tile, Value
 from ..project.usage import names_used
 from ..syntax.nodes import bound_by
-from .name_views import parameter_value
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 _LEAVES = ast.Return | ast.Raise | ast.Break | ast.Continue
 

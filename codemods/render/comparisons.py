@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 
+from ..analysis.scope import Scope
 from ..syntax.codes import LANGUAGE
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import default_values, named_parameters
-from .scope import Scope
 
 _NUMBERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 

@@ -21,9 +21,9 @@ from ..expr.values import Tile
 from ..syntax import codes
 
 if TYPE_CHECKING:
+    from ..analysis.instructions import Instruction
+    from ..analysis.scope import Scope
     from ..expr.frames import Clamp
-    from .instructions import Instruction
-    from .scope import Scope
 
 CODE = codes.ISA_DESTINATION
 _STARTS = start_partitions(1)

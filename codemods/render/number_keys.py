@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 
+from ..analysis.scope import Scope
 from ..expr.values import Keyed
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.node_index import of_kinds
-from .scope import Scope
 
 
 def number_keyed(scope: Scope, statement: ast.stmt) -> ast.Dict | ast.DictComp | None:
