@@ -52,7 +52,7 @@ def test_a_name_that_is_an_array_in_one_branch_only_is_no_list():
 
 
 def test_an_array_made_of_itself_is_read_before_it_is_written():
-    source = kernel("a = np.arange(n)\na = 2 * a + 1\nb = a[n - 1]\nreturn b")
+    source = kernel("a = np.arange(n)\na = 2 * a + 1\nb = a[n - 1]\nreturn x")
     text = rewrite(source).source
     body = text[text.index("    a = []") : text.index("    return")]
     names = {"n": 5}

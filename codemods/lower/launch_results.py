@@ -41,8 +41,8 @@ def check_returned(scope: Scope, statement: ast.Return, value: Value) -> None:
     dropped = next((part for part in _dropped(returned, value) if not _is_untold(scope, part)), None)
     if dropped is not None:
         message = (
-            f"the kernel '{scope.function.name}' returns '{ast.unparse(dropped)}', and Beta 2 drops what is no tensor "
-            "in a tuple or list: the launch gets fewer values"
+            f"the kernel '{scope.function.name}' returns '{ast.unparse(dropped)}', which is no tensor: Beta 2 drops it "
+            "without a word, so that the launch gets fewer values"
         )
         raise Refuse(dropped, CODE, message, "return tensors alone, and take the others elsewhere at the launch")
     for name in _maybe_none(scope, statement) if isinstance(returned, ast.Tuple | ast.List) else ():
