@@ -7,31 +7,27 @@ run whole, since Python state may depend on how often they do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+from .switches import Switch
 
 _STEPS = 3
-_abridged = False
+_ABRIDGED = Switch()
 
 
-@contextmanager
-def abridged(wanted: bool = True) -> Iterator[None]:
+def abridged(wanted: bool = True) -> AbstractContextManager[None]:
     """Within, the loops of NKI are cut short, if that is ``wanted``."""
-    global _abridged
-    before, _abridged = _abridged, wanted
-    try:
-        yield
-    finally:
-        _abridged = before
+    return _ABRIDGED.turned(wanted)
 
 
 def is_abridged() -> bool:
     """Are loops cut short?"""
-    return _abridged
+    return _ABRIDGED.is_on
 
 
 def steps(values: range) -> Sequence[int]:
     """The steps that a loop over ``values`` takes."""
-    if not _abridged or len(values) <= _STEPS:
+    if not _ABRIDGED.is_on or len(values) <= _STEPS:
         return values
     return (*values[: _STEPS - 1], values[-1])

@@ -7,29 +7,23 @@ what all its accesses need.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from .memory import Allocation
+from .switches import Switch
 
-_asked = False
+_NOTED = Switch()
 _found: dict[str, list[int]] = {}
 
 
-@contextmanager
-def noted(wanted: bool = True) -> Iterator[None]:
+def noted(wanted: bool = True) -> AbstractContextManager[None]:
     """Within, accesses behind the end of an argument are noted, if that is ``wanted``."""
-    global _asked
-    before, _asked = _asked, wanted
-    try:
-        yield
-    finally:
-        _asked = before
+    return _NOTED.turned(wanted)
 
 
 def is_noted(alloc: Allocation) -> bool:
     """Are accesses behind the end of a tensor no error? Outputs have shapes of arguments, which may be too small."""
-    return _asked and alloc.space == "hbm"
+    return _NOTED.is_on and alloc.space == "hbm"
 
 
 def note(alloc: Allocation, dimension: int, size: int, last: int) -> None:

@@ -7,34 +7,28 @@ computed by Python and rounded to fp32 after: what the rule writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import numpy as np
 
 from ..memory import Array
 from ..numerics import FLOAT32
+from ..switches import Switch
 
-_by_reciprocal = False
+_BY_RECIPROCAL = Switch()
 
 
-@contextmanager
-def by_reciprocal(wanted: bool = True) -> Iterator[None]:
+def by_reciprocal(wanted: bool = True) -> AbstractContextManager[None]:
     """Within, a quotient is the product with the inverse of the divisor, if that is ``wanted``."""
-    global _by_reciprocal
-    before, _by_reciprocal = _by_reciprocal, wanted
-    try:
-        yield
-    finally:
-        _by_reciprocal = before
+    return _BY_RECIPROCAL.turned(wanted)
 
 
 def quotient(a: Array, b: Array) -> Array:
     """``a / b`` in fp32."""
-    result: Array = np.multiply(a, FLOAT32.type(1) / b) if _by_reciprocal else np.divide(a, b)
+    result: Array = np.multiply(a, FLOAT32.type(1) / b) if _BY_RECIPROCAL.is_on else np.divide(a, b)
     return result
 
 
 def inverse(divisor: float) -> np.float32 | None:
     """What an element is multiplied by that is divided by a number; ``None`` where it is divided."""
-    return np.float32(1.0 / divisor) if _by_reciprocal and divisor else None
+    return np.float32(1.0 / divisor) if _BY_RECIPROCAL.is_on and divisor else None
