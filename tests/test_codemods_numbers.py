@@ -138,6 +138,25 @@ return out"""
     assert migration.outcome.findings == () and migration.trouble == ()
 
 
+@pytest.mark.parametrize(
+    ("choice", "type"),
+    [("nl.where(c, a, b)", ""), *((e, ", dtype=nl.float32") for e in ("nl.where(c, 0.0, a)", "nl.where(c, a, 1.0)"))],
+)
+def test_a_choice_copies_no_tile_that_it_can_read(migrate, choice, type):
+    body = f"""out = nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+a = nl.load(x[0:128, 0:8]{type})
+b = nl.load(y[0:128, 0:8])
+c = nl.greater(b, 0.0)
+t = {choice}
+nl.store(out, value=t)
+return out"""
+    sizes = TensorSpec((128, 8), "float32", "normal")
+    migration = migrate(kernel(body, "x, y"), {"x": sizes, "y": sizes})
+    assert migration.outcome.findings == () and migration.trouble == ()
+    written = migration.outcome.source
+    assert written.count("nisa.tensor_copy(") + written.count("nisa.memset(") == 1, written
+
+
 @pytest.mark.parametrize("target", ["t", "s[...]", "p[...]"])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_a_transpose_into_another_type_is_a_transpose_and_a_copy(migrate, target, dtype):

@@ -201,9 +201,22 @@ class Promotion:
 
 def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
     """:func:`promotion` for who decides by the type: the function asserts its conditions."""
+    return asserted_promotion(scope, a, b).dtype
+
+
+def asserted_promotion(scope: Scope, a: str | None, b: str | None) -> Promotion:
+    """:func:`promotion`, whose conditions the function asserts."""
     found = promotion(scope, a, b)
     scope.assert_all(found.conditions)
-    return found.dtype
+    return found
+
+
+def is_of_type(scope: Scope, dtype: str | None, found: Promotion) -> bool:
+    """Is a data type that of an operation, provably or by a condition of the operation's type?"""
+    if dtype is None or found.dtype is None:
+        return False
+    equal = {f"{found.dtype} == {scope.resolved_dtype(dtype)}"} & {condition for condition, _ in found.conditions}
+    return scope.same_dtype(dtype, found.dtype) or bool(equal)
 
 
 def promotion(scope: Scope, a: str | None, b: str | None) -> Promotion:

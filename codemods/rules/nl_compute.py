@@ -55,9 +55,10 @@ from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.tables import activation_token, operator_token
 from ..expr.values import Tile
+from ..lower.choices import chosen_elements
 from ..lower.computations import METHODS, Method
 from ..lower.compute import Call, copy_of, in_sbuf, lower, materialized, operand_or_text, temporary_of
-from ..lower.elementwise import combined, is_column, is_of_one_row, row_broadcast, same_sizes, with_scalar
+from ..lower.elementwise import combined, is_column, is_of_one_row, row_broadcast, with_scalar
 from ..lower.inversions import inverted
 from ..lower.products import operand_masks
 from ..lower.row_broadcasts import written_later
@@ -76,7 +77,7 @@ from ..render.dtypes import (
     type_name,
 )
 from ..render.expressions import render
-from ..render.patterns import broadcast, common_dims, of_rank, permuted, spread
+from ..render.patterns import broadcast, of_rank, permuted
 from ..render.shapes import broadcast_sizes, literal_axes
 from ..syntax import codes
 from .isa_destination import cut_and_move, product, reduction, same_precision
@@ -402,52 +403,8 @@ def mean(call: Call) -> Instruction:
 
 @lowers(CODE, "nl.where")
 def where(call: Call) -> Instruction:
-    """The second choice everywhere, then the first one where the condition holds."""
-    if call.optional_dtype():
-        raise call.refuse(CODE, "nl.where into a type that may be None", "pass a type, or none")
-    condition, x, y = call.tensor("condition"), call.value("x"), call.value("y")
-    sides = [side for side in (x, y) if isinstance(side, Operand)]
-    if call.scope.clamps:
-        raise call.refuse(CODE, "nl.where under a mask", "use slices in place of the mask")
-    if not sides:
-        raise call.refuse(CODE, "nl.where between two numbers", "multiply the condition, and add the second number")
-    if condition.dims is None:
-        raise call.refuse(CODE, "nl.where with a condition of unknown rank", "load or slice it with all its dimensions")
-    dims = common_dims(call.scope, (condition, *sides))
-    if dims is not None:
-        condition = spread(call.scope, call.node, condition, dims)
-        x, y = (spread(call.scope, call.node, v, dims) if isinstance(v, Operand) else v for v in (x, y))
-    for side in (x, y):
-        if isinstance(side, Operand):
-            same_sizes(call.scope, call.node, condition, side)
-    types = [
-        s.dtype if isinstance(s, Operand) else scalar_type(call.scope, call.arguments[n])
-        for n, s in zip("xy", (x, y), strict=True)
-    ]
-    dtype = call.dtype() or promoted(call.scope, *types)
-    first = _filled(y, condition.dims, dtype)
-    if not (isinstance(x, Operand) and call.scope.same_dtype(x.dtype, dtype)):
-        x = materialized(call.scope, call.node, _filled(x, condition.dims, dtype))
-    given: list[tuple[str, Operand | str]] = [("src", x), ("predicate", _predicate(call, condition))]
-    return Instruction("tensor_copy_predicated", given, condition.dims, dtype, explicit=call.has("dtype"), first=first)
-
-
-def _filled(value: Operand | str, dims: tuple[str, ...] | None, dtype: str | None) -> Instruction:
-    """A tile of ``dims`` with the values of another tile, or with a number, as ``dtype``."""
-    if isinstance(value, Operand):
-        return replace(copy_of(value), dtype=dtype)
-    return Instruction("memset", [("value", value)], dims, dtype)
-
-
-def _predicate(call: Call, condition: Operand) -> Operand:
-    """A condition in a type that Beta 2 takes for one: unsigned integers."""
-    if type_name(call.scope, condition.dtype) in ("uint8", "uint16", "uint32"):
-        return condition
-    nl = call.scope.nl
-    given: list[tuple[str, Operand | str]] = [("data", condition), ("op0", f"{nl}.not_equal"), ("operand0", "0.0")]
-    return materialized(
-        call.scope, call.node, Instruction("tensor_scalar", given, condition.dims, f"{nl}.uint8", like=condition.like)
-    )
+    """One of two tiles, or of a tile and a number."""
+    return chosen_elements(call)
 
 
 def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) -> Instruction:

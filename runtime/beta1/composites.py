@@ -119,20 +119,25 @@ def _is_one_step(name: str, x: Any, axis: Any, mask: Any) -> bool:
 
 
 def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
-    """``x`` where ``condition`` is not 0, else ``y``: ``y`` first, then ``x`` over it where it is chosen."""
+    """``x`` where ``condition`` is not 0, else ``y``: ``y`` first, then ``x`` over it where it is chosen.
+
+    If ``x`` is a number it is first, and ``y`` over it where the condition is 0.
+    """
     sides = [side for side in (x, y) if isinstance(side, Tensor)]
     wide = all(isinstance(t, Tile) and t.shape == getattr(condition, "shape", None) for t in sides)
     if not isinstance(condition, Tensor) or in_one_step(mask, condition, *sides) or not wide:
         return vector.where(condition, x, y, dtype=dtype, mask=mask)
     kind = promoted("add", x, y) if dtype is None else dtype_of(dtype)
-    if not isinstance(x, Tensor) or x.dtype != kind:
-        x = _filled(x, condition.shape, kind)
+    is_reversed = not isinstance(x, Tensor) and isinstance(y, Tensor) and y.dtype == kind
+    first, chosen = (x, y) if is_reversed else (y, x)
+    if not isinstance(chosen, Tensor) or chosen.dtype != kind:
+        chosen = _filled(chosen, condition.shape, kind)
     else:
-        _passed_on("where", x)
+        _passed_on("where", chosen)
     if condition.dtype.kind not in "bu":
         condition = vector.tensor_scalar(condition, np.not_equal, 0.0, dtype=np.uint8)
-    result = _filled(y, condition.shape, kind)
-    movement.tensor_copy_predicated(src=x, dst=result, predicate=condition)
+    result = _filled(first, condition.shape, kind)
+    movement.tensor_copy_predicated(src=chosen, dst=result, predicate=condition, reverse_pred=is_reversed)
     return result
 
 

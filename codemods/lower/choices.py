@@ -1,0 +1,82 @@
+"""``nl.where``: one of two tiles, or of a tile and a number, element by element."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..analysis.instructions import Instruction
+from ..expr.operands import Operand
+from ..render.dtypes import Promotion, asserted_promotion, is_of_type, scalar_type, type_name
+from ..render.patterns import common_dims, spread
+from ..syntax.codes import NL_COMPUTE as CODE
+from .compute import Call, copy_of, materialized
+from .elementwise import same_sizes
+
+
+def chosen_elements(call: Call) -> Instruction:
+    """The second choice everywhere, then the first one where the condition holds.
+
+    A first choice that is a number is there first, so that it needs no tile of its own.
+    """
+    condition, x, y = _operands(call)
+    types = [
+        side.dtype if isinstance(side, Operand) else scalar_type(call.scope, call.arguments[name])
+        for name, side in (("x", x), ("y", y))
+    ]
+    dtype = call.dtype()
+    found = Promotion(dtype) if dtype else asserted_promotion(call.scope, *types)
+
+    def is_used(side: Operand | str) -> bool:
+        """Can the instruction read a choice as it is?"""
+        return isinstance(side, Operand) and is_of_type(call.scope, side.dtype, found)
+
+    is_reversed = is_used(y) and not isinstance(x, Operand)
+    first, chosen = (x, y) if is_reversed else (y, x)
+    source = chosen
+    if not is_used(chosen):
+        source = materialized(call.scope, call.node, _filled(chosen, condition.dims, found.dtype))
+    filled = _filled(first, condition.dims, found.dtype)
+    given: list[tuple[str, Operand | str]] = [("src", source), ("predicate", _predicate(call, condition))]
+    given += [("reverse_pred", "True")] if is_reversed else []
+    explicit = call.has("dtype")
+    return Instruction("tensor_copy_predicated", given, condition.dims, found.dtype, explicit=explicit, first=filled)
+
+
+def _operands(call: Call) -> tuple[Operand, Operand | str, Operand | str]:
+    """The condition and the two choices, those that are tiles in the shape of the result."""
+    if call.optional_dtype():
+        raise call.refuse(CODE, "nl.where into a type that may be None", "pass a type, or none")
+    condition, x, y = call.tensor("condition"), call.value("x"), call.value("y")
+    tiles = [side for side in (x, y) if isinstance(side, Operand)]
+    if call.scope.clamps:
+        raise call.refuse(CODE, "nl.where under a mask", "use slices in place of the mask")
+    if not tiles:
+        raise call.refuse(CODE, "nl.where between two numbers", "multiply the condition, and add the second number")
+    if condition.dims is None:
+        raise call.refuse(CODE, "nl.where with a condition of unknown rank", "load or slice it with all its dimensions")
+    dims = common_dims(call.scope, (condition, *tiles))
+    if dims is not None:
+        condition = spread(call.scope, call.node, condition, dims)
+        x, y = (spread(call.scope, call.node, v, dims) if isinstance(v, Operand) else v for v in (x, y))
+    for side in (x, y):
+        if isinstance(side, Operand):
+            same_sizes(call.scope, call.node, condition, side)
+    return condition, x, y
+
+
+def _filled(value: Operand | str, dims: tuple[str, ...] | None, dtype: str | None) -> Instruction:
+    """A tile of ``dims`` with the values of another tile, or with a number, as ``dtype``."""
+    if isinstance(value, Operand):
+        return replace(copy_of(value), dtype=dtype)
+    return Instruction("memset", [("value", value)], dims, dtype)
+
+
+def _predicate(call: Call, condition: Operand) -> Operand:
+    """A condition in a type that Beta 2 takes for one: unsigned integers."""
+    if type_name(call.scope, condition.dtype) in ("uint8", "uint16", "uint32"):
+        return condition
+    nl = call.scope.nl
+    given: list[tuple[str, Operand | str]] = [("data", condition), ("op0", f"{nl}.not_equal"), ("operand0", "0.0")]
+    return materialized(
+        call.scope, call.node, Instruction("tensor_scalar", given, condition.dims, f"{nl}.uint8", like=condition.like)
+    )
