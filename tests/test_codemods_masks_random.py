@@ -33,7 +33,7 @@ class Kernel:
     """A kernel with one instruction under a mask, and its arguments."""
 
     def __init__(self, chosen: random.Random) -> None:
-        self.chosen, self.lines, self.count = chosen, [], 0
+        self.chosen, self.lines, self.count, self.rank = chosen, [], 0, 0
         unused = TensorSpec((1, 1), "float32")
         self.args: dict[str, object] = {"x": unused, "y": unused, "n": 1, "m": 1, "flag": chosen.random() < 0.8}
 
@@ -45,7 +45,7 @@ class Kernel:
 
     def vectors(self, *sizes: int) -> list[str]:
         """Names of index vectors, one for each dimension."""
-        self.count += 1
+        self.count, self.rank = self.count + 1, len(sizes)
         names = [f"i{self.count}_{d}" for d in range(len(sizes))]
         if self.chosen.random() < 0.3:
             self.emit(f"{', '.join(names)} = nl.mgrid[{', '.join(f'0:{size}' for size in sizes)}]")
@@ -66,8 +66,14 @@ class Kernel:
             f"2 + {vector} < {limit} + 2",
             f"-1 * {vector} + {limit} - 1 >= 0",
             f"-1 - {vector} + {limit} >= 0",
+            f"{vector} + 3 * {self.element()} < {limit}",
             *([f"{vector} >= {limit} - 2", f"{limit} < {vector}"] if self.chosen.random() < 0.2 else []),
         )
+
+    def element(self) -> str:
+        """An index vector of one element, along any dimension of the last vectors."""
+        along = self.chosen.randrange(self.rank)
+        return f"nl.arange(1)[{', '.join(':' if d == along else 'None' for d in range(self.rank))}]"
 
     def mask(self, *bounds: str) -> str:
         """A conjunction of some of ``bounds``, with a condition on a number now and then."""

@@ -1,0 +1,24 @@
+"""A vector in strips of a number of rows times a width that the source sets to 1, as generators of kernels write it."""
+
+import nki
+import nki.language as nl
+import nki.isa as nisa
+
+
+@nki.jit
+def doubled(x):
+    """(N,): twice x."""
+    ROWS, WIDTH = 128, 1
+    STRIP = ROWS * WIDTH
+    (length,) = x.shape
+    out = nl.ndarray((length,), dtype=x.dtype, buffer=nl.shared_hbm)
+    for strip in nl.affine_range((length + STRIP - 1) // STRIP):
+        i_p_size = min(ROWS, length - strip * STRIP)
+        tile = nl.ndarray((ROWS, WIDTH), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile[0:i_p_size, :], src=x.ap(pattern=[[WIDTH, i_p_size], [1, WIDTH]], offset=strip * STRIP))
+        tile_scaled = nl.ndarray((ROWS, WIDTH), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=tile_scaled[0:i_p_size, :], data=tile[0:i_p_size, :], op0=nl.multiply, operand0=2.0)
+        nl.store(
+            out.ap(pattern=[[WIDTH, i_p_size], [1, WIDTH]], offset=strip * STRIP), value=tile_scaled[0:i_p_size, :]
+        )
+    return out

@@ -1,0 +1,2 @@
+def doubled(x):
+    return 2 * x
