@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from first_rung import Options, rewrite
+from hypothesis import given
+from hypothesis import strategies as st
 from nki_migrate.codemods.expr.emission import asserting
 from nki_migrate.codemods.plan.early_assertions import chained
 
@@ -21,6 +23,10 @@ def texts(*conditions: tuple[str, str]) -> list[str]:
         (["a.dtype == b.dtype", "c.dtype == b.dtype"], "a.dtype == b.dtype == c.dtype"),
         (["len(a.shape) == 3", "len(b.shape) == 3"], "len(a.shape) == len(b.shape) == 3"),
         (["a.dtype == b.dtype", "b.dtype == a.dtype"], "a.dtype == b.dtype"),
+        (
+            ["a.dtype == b.dtype", "c.dtype == d.dtype", "b.dtype == c.dtype"],
+            "a.dtype == b.dtype == c.dtype == d.dtype",
+        ),
     ],
 )
 def test_assertions_that_share_a_side_are_one(conditions: list[str], chain: str) -> None:
@@ -40,6 +46,17 @@ def test_assertions_that_share_a_side_are_one(conditions: list[str], chain: str)
 )
 def test_others_stay(first: tuple[str, str], second: tuple[str, str]) -> None:
     assert texts(first, second) == [asserting(*first).text, asserting(*second).text]
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdef"), min_size=2, max_size=3, unique=True), max_size=6))
+def test_each_group_of_equal_sides_is_one_assertion(chains: list[list[str]]) -> None:
+    groups: list[set[str]] = []
+    for sides in chains:
+        shared = [group for group in groups if not group.isdisjoint(sides)]
+        groups = [*(group for group in groups if group.isdisjoint(sides)), set(sides).union(*shared)]
+    written = chained(asserting(" == ".join(sides), ONE) for sides in chains)
+    tests = [new.asserts[0] for new in written if new.asserts is not None]
+    assert sorted(map(sorted, groups)) == sorted(sorted(test.split(" == ")) for test in tests)
 
 
 KERNEL = """import neuronxcc.nki as nki

@@ -112,20 +112,20 @@ def _remove(module: Module, statement: ast.stmt, new: New) -> None:
 
 def chained(assertions: Iterable[New]) -> list[New]:
     """Assertions of equality for one reason, where they share a side, as one: ``a.dtype == b.dtype == c.dtype``."""
-    found: list[New] = []
+    found: dict[int, New] = {}
     chains: dict[int, tuple[str, list[str]]] = {}
-    for new in assertions:
+    for number, new in enumerate(assertions):
         test, reason = _parts(new)
         sides = _equal_sides(test)
-        at = next((n for n, (why, known) in chains.items() if why == reason and not {*sides}.isdisjoint(known)), None)
-        if at is None:
-            chains |= {len(found): (reason, sides)} if sides else {}
-            found.append(new)
-        else:
-            joined = sorted(dict.fromkeys([*chains[at][1], *sides]), key=str.isdigit)
-            chains[at] = reason, joined
-            found[at] = asserting(" == ".join(joined), reason)
-    return found
+        shared = [n for n, (why, known) in chains.items() if why == reason and not {*sides}.isdisjoint(known)]
+        at = min(shared, default=number)
+        if sides:
+            known = [side for n in shared for side in chains.pop(n)[1]]
+            chains[at] = reason, sorted(dict.fromkeys([*known, *sides]), key=str.isdigit)
+        for merged in shared:
+            del found[merged]
+        found[at] = asserting(" == ".join(chains[at][1]), reason) if shared else new
+    return [found[at] for at in sorted(found)]
 
 
 def _parts(new: New) -> tuple[ast.expr, str]:
