@@ -16,7 +16,7 @@ from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.messages import Probe
 
 from .suggest_clock import Over
-from .suggest_parts import tensors, toggled
+from .suggest_parts import ranked, ranked_alike, tensors, toggled
 from .suggest_search import Ask
 from .variants import resized, sizes, with_axis
 
@@ -27,6 +27,9 @@ _BATCH = 4
 _TURNING = 12
 _TAIL = 28
 """What is cut off a size: no multiple of anything that a tile is."""
+
+_OF_RANKS = re.compile(r"n_?dims?\b|\brank\b|\blen\(")
+"""What names the number of dimensions of a tensor in a condition."""
 
 Side = tuple[str, int, str, bool]
 
@@ -54,8 +57,8 @@ def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, over: 
         if len(kept) < _CASES and sides(probe) - shown:
             kept.append(case)
             shown |= sides(probe)
-    turning = list(itertools.islice(_turning(main[0], shown), _TURNING)) if len(kept) < _CASES else []
-    for case, probe in _ran(turning, ask, over):
+    turning = itertools.chain(_of_other_ranks(main[0], shown), _turning(main[0], shown))
+    for case, probe in _ran(list(itertools.islice(turning, _TURNING)) if len(kept) < _CASES else [], ask, over):
         if len(kept) < _CASES and sides(probe) - shown:
             kept.append(case)
             shown |= sides(probe)
@@ -66,18 +69,34 @@ def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, over: 
 
 def _turning(case: Case, shown: set[Side]) -> Iterator[Case]:
     """Sizes around the numbers of conditions that went one way only: twice one, and half of it."""
-    missing = {(file, line, text, not side) for file, line, text, side in shown} - shown
-    numbers = {int(found) for _, _, text, _ in missing for found in re.findall(r"\b\d+\b", text)}
+    texts = {text for _, _, text, _ in _missing(shown)}
+    numbers = {int(found) for text in texts for found in re.findall(r"\b\d+\b", text)}
     for number in sorted(each for each in numbers if 2 <= each <= _LARGEST):
         for size in sizes(case):
             yield from (resized(case, size, new) for new in (2 * number, max(number // 2, 1)) if new != size)
 
 
-def _unseen(shown: set[Side]) -> tuple[str, ...]:
+def _of_other_ranks(case: Case, shown: set[Side]) -> Iterator[Case]:
+    """A dimension more and one less, of one tensor and of all that are alike, where a rank decides a condition."""
+    if not any(_OF_RANKS.search(text) for _, _, text, _ in _missing(shown)):
+        return
+    for name, spec in tensors(case).items():
+        for rank in (len(spec.shape) + 1, len(spec.shape) - 1):
+            if rank > 0:
+                yield from itertools.islice(ranked_alike(case, name, rank), 1)
+                yield from itertools.islice(ranked(case, name, rank), 1)
+
+
+def _missing(shown: set[Side]) -> set[Side]:
     """The other side of each condition that always went one way."""
-    missing = sorted({(file, line, text, not side) for file, line, text, side in shown} - shown)
+    return {(file, line, text, not side) for file, line, text, side in shown} - shown
+
+
+def _unseen(shown: set[Side]) -> tuple[str, ...]:
+    """What was not seen, for the reader."""
     return tuple(
-        f"`{text}` ({Path(file).name}:{line}) is never {str(side).lower()}" for file, line, text, side in missing
+        f"`{text}` ({Path(file).name}:{line}) is never {str(side).lower()}"
+        for file, line, text, side in sorted(_missing(shown))
     )
 
 

@@ -215,6 +215,17 @@ def test_a_side_of_a_condition_that_no_case_takes_is_told() -> None:
     assert covered.unseen == ("`n > 9000` (k.py:3) is never true",)
 
 
+@pytest.mark.parametrize("text", ["ndim == 1", "len(x.shape) == 1", "rank == 1", "n_dims < 2"])
+def test_a_condition_on_a_rank_has_a_case_on_each_side(text: str) -> None:
+    def kernel(asked: Case) -> Probe | Failure:
+        is_vector = len(asked.args["x"].shape) == 1
+        return Probe(1, 1, 0.1, (Condition("k.py", 3, text, is_vector, not is_vector),))
+
+    covered = covering((case(x=(128,)), Probe(1, 1, 0.1)), [], asking(kernel), never)
+    assert not covered.unseen
+    assert {len(shapes(each)["x"]) for each in covered.cases} == {1, 2}
+
+
 def found_for(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str], seconds: str = "10") -> tuple[str, str]:
     """What ``cases suggest`` prints of a file: cases, and what it says of them."""
     path = tmp_path / "k.py"
