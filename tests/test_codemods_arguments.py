@@ -44,6 +44,12 @@ def test_a_tile_without_dimensions_is_left_and_said():
     assert [finding.message for finding in outcome.findings] == ["a tile without dimensions"]
 
 
+@pytest.mark.parametrize("shape", ["()", "[]"])
+def test_a_tensor_in_hbm_without_dimensions_is_left_and_said(shape):
+    outcome = rewrite(KERNEL.format(line=f"y = nl.ndarray({shape}, dtype=nl.float32, buffer=nl.shared_hbm)"))
+    assert [finding.message for finding in outcome.findings] == ["a tensor in HBM without dimensions"]
+
+
 def test_a_default_that_changes_belongs_to_a_function_that_changed():
     helper = "\n\ndef table(size, dtype=np.float32):\n    return size * 2\n"
     source = KERNEL.format(line="y = nl.zeros((128, table(2)), dtype=nl.float32)") + helper

@@ -274,6 +274,9 @@ def _hbm(scope: Scope, name: str, node: ast.Call, given: dict[str, ast.expr], dt
     dims = tuple(render(scope, s) for s in shape.elts) if isinstance(shape, ast.Tuple | ast.List) else None
     sizes = written_sizes(scope, shape) if dims is None else None
     dims = sizes.all if sizes is not None else dims
+    if dims == ():
+        help = "declare it as (1,), and take the element where the kernel is launched"
+        raise Refuse(node, CREATION, "a tensor in HBM without dimensions", help)
     arguments = [render(scope, argument) for argument in node.args]
     arguments += [f"{k.arg}={render(scope, k.value)}" for k in node.keywords]
     scope.emit(f"{name} = {beta2_name(scope, node.func)}({', '.join(arguments)})")

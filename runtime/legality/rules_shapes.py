@@ -1,7 +1,8 @@
 """Indices against shapes, where the source tells both.
 
-Source: ``toIndex'`` of ``KLR/Trace/Term.lean``. A slice may end at the end of a dimension, and must start before
-it: there are no empty slices at the end, no clipping, and no negative numbers but in slices.
+Source: ``toIndex'`` of ``KLR/Trace/Term.lean``; ``Shape`` of ``KLR/Core/Tensor.lean``. A slice may end at the end of a
+dimension, and must start before it: there are no empty slices at the end, no clipping, and no negative numbers but in
+slices.
 """
 
 from __future__ import annotations
@@ -53,6 +54,18 @@ NUMBER_AS_SHAPE = document(
         good=kernel("tile = nl.ndarray((128,), nl.float32, buffer=nl.sbuf)"),
     )
 )
+NO_DIMENSIONS = document(
+    RuleDoc(
+        "NKL124",
+        "shape-without-dimensions",
+        "invalid shape",
+        "A shape has one dimension at least: there are no tensors of a single element that has none.",
+        "Declare (1,) in HBM, or (1, 1) on the chip.",
+        bad=kernel("total = nl.ndarray((), nl.float32, buffer=nl.shared_hbm)"),
+        good=kernel("total = nl.ndarray((1,), nl.float32, buffer=nl.shared_hbm)"),
+        span=BETA2,
+    )
+)
 
 
 def tensor_shapes(function: Function, module: Module) -> dict[str, Shape]:
@@ -83,11 +96,24 @@ def _size(node: ast.expr, module: Module, local: frozenset[str]) -> int | None:
 
 @on(ast.Call, evaluated=True)
 def shape_kind(node: ast.Call, context: Context) -> Iterator[Violation]:
-    if context.qualified(node.func) in _MAKERS and context.function is not None:
-        given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "shape")]
-        numbers = context.module.remembered(_sizes, context.function)
-        if given and _is_number(given[0], numbers, context):
+    for shape in _shapes(node, context):
+        numbers = context.module.remembered(_sizes, context.function) if context.function is not None else frozenset()
+        if _is_number(shape, numbers, context):
             yield report(NUMBER_AS_SHAPE, node)
+
+
+@on(ast.Call, evaluated=True, span=BETA2)
+def shape_length(node: ast.Call, context: Context) -> Iterator[Violation]:
+    for shape in _shapes(node, context):
+        if isinstance(shape, (ast.Tuple, ast.List)) and not shape.elts:
+            yield report(NO_DIMENSIONS, node)
+
+
+def _shapes(node: ast.Call, context: Context) -> list[ast.expr]:
+    """The shape that a call in a function makes a tensor of, if it does."""
+    if context.qualified(node.func) not in _MAKERS or context.function is None:
+        return []
+    return [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "shape")][:1]
 
 
 def _sizes(function: Function, module: Module) -> frozenset[str]:
