@@ -49,6 +49,13 @@ DROPPED = {
         f"{BLOCKS}for j in nl.affine_range(some):\n    for i in nl.affine_range(n):\n"
         f"        for m in nl.affine_range(2):\n            t[i, :, :] += {PRODUCT}\n{STORED.format('[i]')}"
     ),
+    "one name for two tiles": (
+        f"for j in nl.affine_range(n):\n    {ONE}    for i in nl.affine_range(n):\n        t += {PRODUCT}\n"
+        f"    nl.store(out[j], nl.copy(t))\n" * 2
+    ).rstrip(),
+    "one name, one after the other": "".join(
+        f"{ONE}for i in nl.affine_range(n):\n    t += {PRODUCT}\nnl.store(out[{j}], nl.copy(t))\n" for j in range(2)
+    ).rstrip(),
     "an overwriting matmul": f"{ONE}i = 0\nt[...] = {PRODUCT}\n{STORED.format('')}",
 }
 
@@ -90,6 +97,13 @@ def test_a_loop_over_the_tiles_of_a_multiple_runs():
 
 
 KEPT = {
+    "one name, and a read before the second": (
+        f"{ONE}for i in nl.affine_range(n):\n    t += {PRODUCT}\n{STORED.format('')}\n"
+        f"{ONE}s = nl.copy(t)\nfor i in nl.affine_range(n):\n    t += {PRODUCT}\n    nl.store(out[i], s)"
+    ),
+    "one name, the second in a condition": (
+        f"{ONE}if some > 1:\n    {ONE}for i in nl.affine_range(n):\n    t += {PRODUCT}\n{STORED.format('')}"
+    ),
     "fewer and fewer times": (
         f"for j in range(n):\n    {ONE}    for i in range(n - 1 - j):\n        t += {PRODUCT}\n"
         "    nl.store(out[j], nl.copy(t))"

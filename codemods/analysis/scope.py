@@ -52,7 +52,7 @@ class Scope:
     resized: dict[str, str] = field(default_factory=dict)
     psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
     copied: dict[tuple[str, ast.stmt | None], str] = field(default_factory=dict)
-    first_matmuls: dict[Declaration, FirstMatmul] = field(default_factory=dict)
+    first_matmuls: dict[ast.AST, tuple[Declaration, FirstMatmul]] = field(default_factory=dict)
     branch: tuple[int, ...] = ()
     blocks: tuple[list[ast.stmt], ...] = ()
     current: ast.stmt | None = None

@@ -38,7 +38,7 @@ _ZEROS = re.compile(r"\b(\w+)\.zeros\(|^ *\w+\.memset\(dst=\w+, value=0\)(?:\n|\
 def drop_zeros(scope: Scope) -> None:
     """Remove the zeros that the first matmuls of a function overwrite, once its statements have been walked."""
     asserted: dict[tuple[int, str], int] = {}
-    for declaration, matmul in scope.first_matmuls.items():
+    for declaration, matmul in scope.first_matmuls.values():
         new, rest, line = _written(scope, declaration)
         at = next((i for i, n in enumerate(new) if _declares(n.text, declaration) and _ZEROS.search(n.text)), None)
         if at is None or matmul.statement in scope.module.plan.kept:

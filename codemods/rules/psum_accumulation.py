@@ -179,7 +179,7 @@ def check_group(
             if not _declare_again(scope, declaration, target):
                 raise refusal
             scope.psum_writes[declaration] = []
-    if declaration not in scope.psum_writes and blocks is None and _is_whole(scope, target):
+    if declaration.node not in scope.first_matmuls and blocks is None and _is_whole(scope, target):
         _note_first(scope, declaration, _blocks(target))
     _remember(scope, declaration, now)
 
@@ -191,7 +191,7 @@ def _note_first(scope: Scope, declaration: Declaration, blocks: tuple[str, ...])
     if isinstance(declared, Tile) and declared.style == "loop" and sizes is not None:
         blocks, sizes = (), ()  # a block is all that an iteration has
     if scope.current is not None and sizes is not None and len(blocks) == len(sizes):
-        scope.first_matmuls[declaration] = FirstMatmul(scope.current, blocks, sizes)
+        scope.first_matmuls[declaration.node] = declaration, FirstMatmul(scope.current, blocks, sizes)
 
 
 def written_at_declaration(scope: Scope, declaration: Declaration, fill: str | None) -> None:
