@@ -17,6 +17,7 @@ from ..expr.frames import Loop
 from ..expr.operands import Operand
 from ..expr.values import Flag, Function, Hbm, Keyed, Python, Tile, Value, merge
 from ..lower.alternatives import either_origin
+from ..lower.api_keywords import check_keywords
 from ..lower.assign import assign
 from ..lower.calls import call_statement, list_both, returned_value
 from ..lower.comprehensions import expand
@@ -100,6 +101,7 @@ def _rewrite(scope: Scope, statement: ast.stmt) -> None:
     if type(statement) in FORBIDDEN_STATEMENTS and not isinstance(statement, ast.With):
         what, help = FORBIDDEN_STATEMENTS[type(statement)]
         raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
+    check_keywords(scope, statement)
     table = bind_keys(scope, statement)
     handler = _HANDLERS.get(type(statement))
     if expand(scope, statement):

@@ -47,6 +47,12 @@ def beta2_has(name: str) -> bool:
     return symbol is not None and symbol.fate == "unchanged"
 
 
+def is_refused(name: str) -> bool:
+    """Does the canonical Beta 1 ``name`` have no counterpart in Beta 2, whatever it is called with?"""
+    symbol = beta1.symbol(name)
+    return symbol is not None and symbol.fate == "refused"
+
+
 def is_function(name: str) -> bool:
     """Is the canonical ``name`` something to call (or an allocator): no data type, constant or memory?"""
     symbol = beta1.symbol(name)

@@ -16,7 +16,7 @@ from ..expr.emission import New, Refuse
 from ..expr.frames import Clamp, Staircase
 from ..expr.moves import Planned
 from ..expr.operands import Operand
-from ..expr.tables import is_parameter, parameters, required_parameters
+from ..expr.tables import parameters, required_parameters
 from ..expr.values import Declaration, Tile
 from ..plan.conversions import (
     assert_handed_back,
@@ -115,9 +115,6 @@ def bound_call(scope: Scope, node: ast.Call, name: str) -> Call:
         raise call.refuse(DESTINATION, f"{name} with {len(node.args)} positional arguments", "pass them by keyword")
     call.arguments = dict(zip(known, node.args, strict=False))
     call.arguments.update({k.arg: k.value for k in node.keywords if k.arg})
-    for keyword in call.arguments:
-        if not is_parameter(name, keyword):
-            raise call.refuse(DESTINATION, f"{name} with '{keyword}', which no document describes", "leave it out")
     missing = [p for p in required_parameters(name) if p not in call.arguments]
     if missing:
         raise call.refuse(DESTINATION, f"{name} without '{missing[0]}', which Beta 1 requires", "pass it")

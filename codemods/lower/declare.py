@@ -13,7 +13,7 @@ from ..expr import algebra
 from ..expr.declarations import Plan
 from ..expr.emission import New, Refuse
 from ..expr.moves import Planned
-from ..expr.tables import CREATIONS, is_parameter, parameters
+from ..expr.tables import CREATIONS, parameters
 from ..expr.tile_lists import list_of_tiles, statements
 from ..expr.values import Allocator, Declaration, Hbm, Tile, Value
 from ..render.expressions import beta2_name, render, render_stable
@@ -128,9 +128,6 @@ def arguments(scope: Scope, node: ast.Call, name: str) -> dict[str, ast.expr]:
     known = parameters(name) or ("shape", "dtype")
     given = dict(zip(known, node.args, strict=False))
     given.update({k.arg: k.value for k in node.keywords if k.arg})
-    for keyword in given:
-        if not is_parameter(name, keyword):
-            raise Refuse(node, CREATION, f"{name} with '{keyword}', which no document describes", "leave it out")
     return given
 
 

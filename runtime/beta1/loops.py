@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -19,6 +19,7 @@ from ..errors import KernelError, NotModelled, is_emulator_file
 from ..events import Recorder
 from ..session import RUNNING, Session
 from ..source import bound_in_loop, has_plain_for, leaves_loop
+from ..spec.beta1_kernel import LOOP_HINTS
 from .state import Loop, State, state
 from .tracing import Contents
 from .typing import RuntimeBound
@@ -144,27 +145,35 @@ def _restore(frame: FrameType, entry: dict[str, Any]) -> None:
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
 
-def affine_range(*args: Any, **_: Any) -> Iterator[int]:
+def affine_range(*args: Any, **hints: Any) -> Iterator[int]:
     """A loop whose iterations do not depend on each other: ``(stop)``, ``(start, stop)`` or ``(start, stop, step)``."""
+    _check_hints("affine_range", hints)
     running = RUNNING.get()
     return _outside(_bounds(args)) if running is None else _loop(args, running, True)
 
 
-def sequential_range(*args: Any, **_: Any) -> Iterator[int]:
+def sequential_range(*args: Any, **hints: Any) -> Iterator[int]:
     """A loop whose iterations may depend on earlier ones through tensors."""
+    _check_hints("sequential_range", hints)
     running = RUNNING.get()
     return _outside(_bounds(args)) if running is None else _loop(args, running, False)
 
 
-def python_range(*args: Any, **_: Any) -> Iterator[int]:
+def python_range(*args: Any) -> Iterator[int]:
     """What ``range`` is in a kernel: a sequential loop, which stays ``range`` after a rewrite, and whole."""
     running = RUNNING.get()
     return _outside(_bounds(args)) if running is None else _loop(args, running, False, whole=True)
 
 
-def static_range(*args: Any, **_: Any) -> Iterator[int]:
+def static_range(*args: Any) -> Iterator[int]:
     """A loop that Python unrolls while the kernel is traced: an ordinary one."""
     return iter(_bounds(args))
+
+
+def _check_hints(loop: str, given: Mapping[str, object]) -> None:
+    unknown = next((name for name in given if name not in LOOP_HINTS), None)
+    if unknown is not None:
+        raise KernelError("", f"{loop}() got an unexpected keyword argument '{unknown}': pass the bounds by position")
 
 
 def _bounds(args: tuple[Any, ...]) -> range:

@@ -128,6 +128,8 @@ UNDOCUMENTED: dict[str, Symbol] = {
 }
 """Names that public kernels use and no document describes."""
 
+LOOP_HINTS = ("directives", "precise_schedule")
+"""Keywords of loops that only say how to schedule them; public kernels pass them, and no document describes them."""
 _LAZY = "It only delays the fill: delete it."
 _KEYWORDS: tuple[tuple[str, str, str, str, str], ...] = (
     ("nl.load", "mode", "mapped", "oob_mode", ""),
@@ -141,8 +143,11 @@ _KEYWORDS: tuple[tuple[str, str, str, str, str], ...] = (
     ("nl.loop_reduce", "name", "mapped", "name", ""),
     ("nisa.activation", "buffer", "mapped", "", "The destination says where the result lies."),
     ("nl.multiply", "max_free_vec_size", "mapped", "", _SCHEDULE),
-    ("nl.sequential_range", "directives", "mapped", "", _SCHEDULE),
-    ("nl.affine_range", "precise_schedule", "mapped", "", _SCHEDULE),
+    *(
+        (f"nl.{loop}", hint, "mapped", "", _SCHEDULE)
+        for loop in ("sequential_range", "affine_range")
+        for hint in LOOP_HINTS
+    ),
     ("nisa.nc_matmul", "perf_mode", "mapped", "perf_mode", "The Beta 2 values are members of matmul_perf_mode."),
     ("nki.jit", "platform_target", "unchanged", "platform_target", ""),
     ("nki.jit", "experimental_flags", "refused", "", KEYWORDS),
