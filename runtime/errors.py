@@ -6,6 +6,8 @@ import os
 import sys
 from types import CodeType, FrameType
 
+_LONGEST = 120
+"""Characters of a value in a message."""
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -50,6 +52,15 @@ def location_of(frame: FrameType | None) -> tuple[str, int]:
 
 _LOCATIONS: dict[tuple[int, int], tuple[CodeType, tuple[str, int]]] = {}
 """By ``id`` of the code, which is kept alive: to find a line, Python walks through a table of the function's."""
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it, on one line: an array by its data type and shape."""
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if type(value).__module__ == "numpy" and shape:
+        return f"an array of numpy, {dtype} {list(shape)}"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 class KernelError(Exception):

@@ -11,7 +11,7 @@ import pytest
 from nki_migrate.runtime.beta1.chip import NeedsHardware
 from nki_migrate.runtime.beta1.launch import launch
 from nki_migrate.runtime.beta1.modules import MODULES
-from nki_migrate.runtime.errors import KernelError, NotModelled
+from nki_migrate.runtime.errors import KernelError, NotModelled, shown
 
 nki: Any = MODULES["neuronxcc.nki"]
 nl: Any = MODULES["neuronxcc.nki.language"]
@@ -679,3 +679,9 @@ def test_an_operand_under_a_mask_of_several_dimensions_is_recorded_where_it_lies
     operand = next(event for event in events if event.op == "tensor_reduce").operands[1]
     assert (operand.partition, operand.byte, operand.exact) == (0, 0, False)
     assert operand.steps == ((1, 0, 4), (0, 4, 6))
+
+
+def test_a_message_shows_an_array_by_its_type_and_shape() -> None:
+    assert shown(np.zeros((128, 4), np.int32)) == "an array of numpy, int32 [128, 4]"
+    assert shown(np.float32(2)) == repr(np.float32(2)) and shown("text") == "'text'"
+    assert len(shown(list(range(1000)))) == 120 and "\n" not in shown("a\n" * 3)

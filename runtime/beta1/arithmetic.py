@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import isa
-from ..errors import KernelError
+from ..errors import KernelError, shown
 from ..isa.core import Result
 from ..numerics import DTYPES, is_integer
 from ..spec.operators import COMMUTATIVE
@@ -85,7 +85,7 @@ def _with_number(call: Call, op: str, x: Any, y: Any) -> tuple[Result | None, Sh
     """:func:`binary` of a tile and a number."""
     reverse = not isinstance(x, Tensor)
     if reverse and not isinstance(y, Tensor):
-        raise KernelError("", f"'{call.op}' needs at least one tile, got {x!r} and {y!r}")
+        raise KernelError("", f"'{call.op}' needs at least one tile, got {shown(x)} and {shown(y)}")
     tile, scalar = (call.source("y", y), x) if reverse else (call.source("x", x), y)
     shape: Shape = tile.shape
     if call.region.skip:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import sites
 from ..abridging import is_abridged
-from ..errors import KernelError, location_of, user_frame
+from ..errors import KernelError, location_of, shown, user_frame
 from ..memory import Allocation, Array, poisoned
 from ..naming import declared_name, is_fixed
 from ..numerics import convert
@@ -120,7 +120,7 @@ def known_tiles(current: State, frame: FrameType, shape: Any, dtype: Any, buffer
 
 def _judged(current: State, frame: FrameType | None, shape: Any, dtype: np.dtype[Any], place: Any, name: str) -> Tensor:
     if not isinstance(place, Buffer):
-        raise KernelError("", f"buffer must be one of nl.sbuf, nl.psum, nl.hbm or an allocation, got {place!r}")
+        raise KernelError("", f"buffer must be one of nl.sbuf, nl.psum, nl.hbm or an allocation, got {shown(place)}")
     location = location_of(frame)
     named, position = _name(current, frame, name, "tile")
     if place.space == "hbm":

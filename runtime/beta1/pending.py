@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import isa
-from ..errors import KernelError, NotModelled
+from ..errors import KernelError, NotModelled, shown
 from ..isa.access import check_reads
 from ..isa.core import Result, commit, fit, keep, owned, recorded, rounded
 from ..memory import Allocation, Array, Computed, View
@@ -214,7 +214,7 @@ class Call:
         elif isinstance(operand, Tensor):
             tile = operand.as_tile()
         else:
-            raise KernelError("", f"expected operand '{role}' of '{self.op}' to be a tile, got {operand!r}")
+            raise KernelError("", f"expected operand '{role}' of '{self.op}' to be a tile, got {shown(operand)}")
         alloc = tile.alloc
         if alloc.space not in spaces:
             raise KernelError(
@@ -335,7 +335,7 @@ def number(value: Any, role: str, op: str) -> float | int:
         return value
     if isinstance(value, np.generic) and value.dtype in DTYPES.values():
         return int(value) if is_integer(value.dtype) else float(value)
-    raise KernelError("", f"expected operand '{role}' of '{op}' to be a tile or a number, got {value!r}")
+    raise KernelError("", f"expected operand '{role}' of '{op}' to be a tile or a number, got {shown(value)}")
 
 
 def store(current: State, result: Result, dst: Tile, where: Region, overwrite: bool = True) -> None:

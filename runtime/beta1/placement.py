@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KernelError
+from ..errors import KernelError, shown
 from ..spec.hardware import PSUM_BANK_BYTES, PSUM_BANKS
 from .base import Shape
 from .tokens import PSUM, SBUF, Address, Buffer
@@ -63,7 +63,7 @@ def psum_mod_alloc(
 def _counts(name: str, value: Any) -> Shape:
     counts = tuple(value) if isinstance(value, (tuple, list)) else None
     if counts is None or any(not isinstance(n, (int, np.integer)) or n < 1 for n in counts):
-        raise KernelError("", f"{name} must be a tuple of positive ints, got {value!r}")
+        raise KernelError("", f"{name} must be a tuple of positive ints, got {shown(value)}")
     return tuple(int(n) for n in counts)
 
 
@@ -94,7 +94,7 @@ def psum_alloc(func: Any) -> Buffer:
 def _placed(space: str, func: Any, names: tuple[str, ...]) -> Callable[[Shape, int, int], tuple[int, ...]]:
     """``func`` as the compiler calls it: by keyword, by position where its parameters are called otherwise."""
     if not callable(func):
-        raise KernelError("", f"ncc.{space}.alloc takes a function, got {func!r}")
+        raise KernelError("", f"ncc.{space}.alloc takes a function, got {shown(func)}")
     by_keyword = _accepts_keywords(func)
 
     def place(index: Shape, partitions: int, nbytes: int) -> tuple[int, ...]:
