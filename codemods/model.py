@@ -10,8 +10,13 @@ from typing import Any
 from nki_migrate.runtime.spec.seen import SeenFunction
 from nki_migrate.runtime.spec.versions import DEFAULT
 
+from .syntax.codes import NAMESPACE
+
 PLUGINS = "nki_migrate.rules"
 """The group of entry points in which other packages have rules."""
+
+_FROM_BETA1 = "NKI"
+"""How the codes of the rules from Beta 1 begin."""
 
 APPLICABILITIES = ("safe", "review", "manual")
 
@@ -80,11 +85,26 @@ class Options:
     support_homes: tuple[tuple[str, SupportHome], ...] = ()
     marks: bool = True
 
-    def enabled(self, code: str) -> bool:
+    def selected(self, code: str) -> bool:
         """Is the rule ``code`` selected and not ignored?"""
         if any(code.startswith(prefix) for prefix in self.ignore):
             return False
         return not self.select or any(code.startswith(prefix) for prefix in self.select)
+
+    def enabled(self, code: str) -> bool:
+        """Is the rule ``code`` applied: selected, and with it, if it is from Beta 1, the rule that imports Beta 2?
+
+        All rules from Beta 1 write Beta 2. What still imports Beta 1 would take it for something else: instructions
+        take any keyword there (``**kwargs`` in the 2.26.1 stubs), so ``nisa.tensor_copy(dst=t, src=u)`` writes nothing.
+        """
+        return self.selected(code) and (not code.startswith(_FROM_BETA1) or self.selected(NAMESPACE))
+
+    def disabled(self, code: str) -> tuple[str, str]:
+        """Why the rule ``code`` is not :meth:`enabled`, and what to do."""
+        if not self.selected(code):
+            return f"the rule {code} is not selected", f"select it with --select {code}"
+        message = f"the rule {code} writes Beta 2, which a file imports by the rule {NAMESPACE}: that is not selected"
+        return message, f"select it, too, with --select {NAMESPACE}"
 
     def support_home(self, path: str) -> SupportHome | None:
         """The module that has the functions which the rewrite of a file needs; ``None`` where they stand in its own."""

@@ -94,7 +94,7 @@ def _todos(code: LogicalLines, options: Options) -> Iterator[tuple[int, str]]:
     """The lines and the codes of the marks of rules that are asked for."""
     for line, comment in code.comments.items():
         match = _TODO.match(comment)
-        if match is not None and options.enabled(match[1]):
+        if match is not None and options.selected(match[1]):
             yield line, match[1]
 
 
@@ -137,7 +137,7 @@ def _marked(report: Report, bare: _Bare, found: Report, options: Options) -> Rep
         return report.failed(f"not marked: what a second run finds is not known: {found.reason}")
     try:
         text = decoded(bare.data)
-        above = _above(text, [f for f in found.findings if f.applicability == "manual" and options.enabled(f.code)])
+        above = _above(text, [f for f in found.findings if f.applicability == "manual" and options.selected(f.code)])
         after = with_lines(text, above)
         if above and not _is_same_program(text, decoded(after)):
             raise FileError("a comment above a finding would change the program")

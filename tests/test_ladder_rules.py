@@ -148,6 +148,12 @@ def test_what_is_for_review_is_left_without_unsafe(code: str) -> None:
     assert [f.applicability for f in outcome.findings if f.code == code] == ["review"]
 
 
+def test_a_reduction_of_partitions_alone_is_left_and_said() -> None:
+    body = "flat = nl.ndarray((128,), nl.float32, buffer=nl.sbuf)\n"
+    body += "nisa.tensor_reduce(dst=tile, op=nl.add, data=flat, axis=1)"
+    assert any("no free dimension" in f.message for f in rewrite(kernel(body), Options(target="0.6")).findings)
+
+
 def test_what_runs_with_another_meaning_stops_until_somebody_has_resolved_it() -> None:
     source = kernel("nisa.tensor_reduce(dst=tile, op=nl.add, data=cube, axis=n)")
     outcome = rewrite(source, Options(target="0.6", source="0.2"))

@@ -155,9 +155,9 @@ class Scope:
         return numbered(name, self.module.names.local[self.outermost] | self.module.names.module_level)
 
     def apply(self, code: str, node: ast.AST) -> None:
-        """Record that a rule is applied; raise :class:`Refuse` when the user deselected it."""
+        """Record that a rule is applied; raise :class:`Refuse` when it is not to be."""
         if not self.module.options.enabled(code):
-            raise Refuse(node, code, f"the rule {code} is not selected", f"select it with --select {code}")
+            raise Refuse(node, code, *self.module.options.disabled(code))
         self.draft.put(self.module.plan.applied, code, self.module.plan.applied[code] + 1)
 
     def emit(self, text: str) -> None:

@@ -36,7 +36,7 @@ from ..rules import (
     registry,
     tensor_annotations,
 )
-from ..syntax.codes import LANGUAGE
+from ..syntax.codes import LANGUAGE, NAMESPACE
 from ..syntax.mark_text import WORD, without_marks
 from ..syntax.names import canonical
 from ..syntax.names import imports as names_imported
@@ -206,7 +206,8 @@ def _left_together(
 def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> Outcome:
     """The outcome for a module whose edits are planned; ``original`` is its text with its launch grids.
 
-    What was ``said`` of it before has its marks, too, where its text is ``changed`` at all.
+    What was ``said`` of it before has its marks, too, where its text is ``changed`` at all. A module that is to import
+    Beta 1 stays as it is: what the rules write is Beta 2.
     """
     tensor_annotations.rewrite(module)
     host_code.rewrite(module)
@@ -214,6 +215,8 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
     early_assertions.move(module)
     dead_names.drop(module)
     namespace.rewrite(module)
+    if not module.options.enabled(NAMESPACE):
+        return Outcome(original, tuple(sorted({*module.plan.findings})))
     support_imports.add(module)
     touched = set(module.plan.touched)
     if (changed or module.plan.edits or module.names.support) and module.stops_where_left:

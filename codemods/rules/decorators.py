@@ -83,7 +83,7 @@ def _first_launcher(module: Module, function: ast.FunctionDef, node: ast.expr) -
             node, CODE, message, "--unsafe writes nki.jit: right if the kernel writes to no argument", "review"
         )
     if not module.options.enabled(CODE):
-        raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+        raise Refuse(node, CODE, *module.options.disabled(CODE))
     module.plan.edits.expressions[node] = f"{module.alias('nki')}.jit"
     module.plan.applied[CODE] += 1
     module.plan.touched.add(function.name)
@@ -107,7 +107,7 @@ def _short(module: Module, node: ast.expr) -> None:
 
 def _drop(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
     if not module.options.enabled(CODE):
-        raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+        raise Refuse(node, CODE, *module.options.disabled(CODE))
     module.plan.edits.dropped_decorators.add(node)
     module.plan.applied[CODE] += 1
     module.plan.touched.add(function.name)

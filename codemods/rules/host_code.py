@@ -188,7 +188,7 @@ class _Host:
         if name not in _ON_HOST or options is not node:
             return None
         if not self.module.options.enabled(CODE):
-            raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+            raise Refuse(node, CODE, *self.module.options.disabled(CODE))
         if name == "nl.static_cast":
             return self._cast(node, owner)
         return self._simulated(node, owner)

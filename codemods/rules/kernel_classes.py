@@ -123,7 +123,7 @@ def _binds(statement: ast.Assign, name: str) -> bool:
 def _check(cls: Class) -> None:
     module, node = cls.home, cls.node
     if not module.options.enabled(CODE):
-        raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+        raise Refuse(node, CODE, *module.options.disabled(CODE))
     if any(isinstance(n, ast.Attribute) and n.attr == "__setattr__" for n in walk(node)):
         what = f"'{node.name}' writes to its fields with __setattr__, which Beta 2 does not have, and a kernel uses it"
         raise Refuse(node, CODE, what, "make the object in host code, and pass the kernel the values that it needs")

@@ -50,6 +50,8 @@ def rewrite(facts: Facts, node: ast.Call | ast.FunctionDef) -> Answer:
     argument = next(item for item in text.arguments if item.value is axis)
     if rank is not None:
         axes = list(range(max(1, rank - count), rank))
+        if not axes:
+            return Left("what is reduced has no free dimension", _HELP)
         wanted = str(axes[0]) if isinstance(axis, ast.Constant) else str(axes)
         return rewritten(text.value_replaced(argument, wanted)) if wanted != ast.unparse(axis) else None
     if count > 1 or any(isinstance(item, ast.Call) for item in ast.walk(data)):

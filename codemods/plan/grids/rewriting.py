@@ -51,10 +51,21 @@ _GRIDS = re.compile(r"\b(program_id|num_programs|program_ndim|nc)\b")
 
 def relaunched(sources: Mapping[str, Source], options: Options) -> dict[str, Relaunched]:
     """Modules that import from each other, by path, after this rule."""
-    if not options.enabled(CODE) or not _are_concerned(sources):
+    if not _are_concerned(sources):
         return {path: Relaunched(lines_of(source.text)) for path, source in sources.items()}
     program = program_of(sources, options)
+    if not options.enabled(CODE):
+        return _kept(program, plan(program), options)
     return _Rewriting(program, plan(program), options.unsafe).result()
+
+
+def _kept(program: Program, found: Plan, options: Options) -> dict[str, Relaunched]:
+    """Modules whose kernels keep their launch grids, because the rule is not to be applied, each of them said."""
+    message, help = options.disabled(CODE)
+    for module, function in (kernel.function for kernel in found.kernels):
+        what = f"'{function.name}' keeps its launch grid, which Beta 2 does not have: {message}"
+        module.report(Refuse(function, CODE, what, help))
+    return {path: Relaunched(lines_of(m.source.text), m.plan.findings) for path, m in program.modules.items()}
 
 
 def _are_concerned(sources: Mapping[str, Source]) -> bool:
