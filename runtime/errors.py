@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from types import CodeType, FrameType
+from typing import Any
 
 _LONGEST = 120
 """Characters of a value in a message."""
@@ -54,11 +55,10 @@ _LOCATIONS: dict[tuple[int, int], tuple[CodeType, tuple[str, int]]] = {}
 """By ``id`` of the code, which is kept alive: to find a line, Python walks through a table of the function's."""
 
 
-def shown(value: object) -> str:
+def shown(value: Any) -> str:
     """A value as a message shows it, on one line: an array by its data type and shape."""
-    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
-    if type(value).__module__ == "numpy" and shape:
-        return f"an array of numpy, {dtype} {list(shape)}"
+    if (type(value).__module__, type(value).__name__) == ("numpy", "ndarray"):  # this module loads no numpy
+        return f"an array of numpy, {value.dtype} {list(value.shape)}"
     text = " ".join(repr(value).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
