@@ -26,6 +26,7 @@ CACHES = {"object_classes", "interpreted", "unpacking", "changed_by"}
 
 ACTS = {
     "analysis.kill.kill": "forgets what was known by a name that is bound again",
+    "analysis.kill.forget_formulas": "forgets what names that are bound again were computed as",
     "lower.alternatives.either_place": "writes a call for each place that an argument may mean; answers whether it did",
     "lower.assign._assign_vectors": "assigns what a call computes from vectors; answers whether it does",
     "lower.comprehensions.expand": "writes a comprehension as a loop; answers whether the statement has one",

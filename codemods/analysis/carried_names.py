@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import bound_by, names_read_by_nested
+from .unit_loops import bound_in_body
 
 
 def carried_names(loop: ast.For | ast.While | ast.With, function: ast.FunctionDef) -> list[str]:
@@ -16,7 +17,7 @@ def carried_names(loop: ast.For | ast.While | ast.With, function: ast.FunctionDe
     """
     reading = _Reading(names_read_by_nested(function))
     reading.block(loop.body, set())
-    bound = {n for s in loop.body for n in bound_by(s)}
+    bound = bound_in_body(loop)
     return [name for name in reading.exposed if name in bound]
 
 

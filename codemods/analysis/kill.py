@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
 from ..expr import algebra
@@ -14,6 +15,7 @@ from .scope import Scope
 def kill(scope: Scope, name: str) -> None:
     """``name`` is bound again: sizes and types of other tensors that are written with it are written without it."""
     scope.sizes = {text: size for text, size in scope.sizes.items() if not _names(text, name)}
+    scope.formulas = {n: text for n, text in scope.formulas.items() if n == name or not _names(text, name)}
     if scope.assigned[name] > 1:
         places = scope.joined.get(name, set())
         for other, value in scope.env.items():
@@ -29,6 +31,12 @@ def kill(scope: Scope, name: str) -> None:
                 scope.env[other] = Python()
             elif not (isinstance(value, DType) and value.text == name):
                 scope.env[other] = Gone(f"was made with '{name}', which is bound again since")
+
+
+def forget_formulas(scope: Scope, names: Set[str]) -> None:
+    """``names`` are bound from here on, or were in a loop: what they were, and what reads them, is not known."""
+    kept = {n: text for n, text in scope.formulas.items() if n not in names}
+    scope.formulas = {n: text for n, text in kept.items() if not any(_names(text, name) for name in names)}
 
 
 def _names(text: str, name: str) -> bool:

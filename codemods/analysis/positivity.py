@@ -20,10 +20,15 @@ def positive(scope: Scope, text: str) -> bool:
     value = scope.env.get(text)
     if isinstance(value, Python) and value.positive:
         return True
-    polynomial = algebra.normal(text, scope.definitions)
+    polynomial = algebra.normal(text, _known_formulas(scope))
     if polynomial and all(c > 0 and all(_atom_positive(scope, a) for a in m) for m, c in polynomial.items()):
         return True
     return any(_rest_of_tiling(scope, loop, polynomial) for loop in scope.loops)
+
+
+def _known_formulas(scope: Scope) -> dict[str, str]:
+    """What names are computed as at this place, those that are bound more than once, too."""
+    return scope.definitions | scope.formulas
 
 
 def _atom_positive(scope: Scope, atom: str) -> bool:
@@ -54,12 +59,11 @@ def _rest_of_tiling(scope: Scope, loop: Loop, polynomial: algebra.Polynomial) ->
     passes = passes_from_zero(scope, loop.statement)
     if passes is None or not (positive(scope, tile) or positive(scope, total)):
         return False  # of a negative N, and a negative T, there may be tiles
-    if algebra.normal(ast.unparse(passes), scope.definitions) == algebra.normal(
-        f"{algebra.paren(total)} // {algebra.paren(tile)}", scope.definitions
-    ):
+    known = _known_formulas(scope)
+    if algebra.equal(ast.unparse(passes), f"{algebra.paren(total)} // {algebra.paren(tile)}", known):
         return True
-    while isinstance(passes, ast.Name) and passes.id in scope.definitions:
-        passes = algebra.parse(scope.definitions[passes.id])
+    while isinstance(passes, ast.Name) and passes.id in known:
+        passes = algebra.parse(known[passes.id])
     return _counts_tiles(scope, written_out(scope, passes), total, tile) or (
         positive(scope, total) and positive(scope, _last(total, tile, passes))
     )
@@ -87,8 +91,9 @@ def _counts_tiles(scope: Scope, passes: ast.expr, total: str, tile: str) -> bool
         case _:
             return False
     size = ast.unparse(right)
-    covers = scope.equal(size, tile) or any(scope.equal(size, each) for each in _smallest_of(scope, tile))
-    return covers and any(scope.equal(ast.unparse(left), each) for each in lefts)
+    known = _known_formulas(scope)
+    covers = any(algebra.equal(size, each, known) for each in (tile, *_smallest_of(scope, tile)))
+    return covers and any(algebra.equal(ast.unparse(left), each, known) for each in lefts)
 
 
 def _smallest_of(scope: Scope, text: str) -> list[str]:

@@ -34,6 +34,7 @@ class Scope:
     on_device: bool = False
     env: dict[str, Value] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
+    formulas: dict[str, str] = field(default_factory=dict)
     dtypes: dict[str, str] = field(default_factory=dict)
     itemsizes: dict[str, str] = field(default_factory=dict)
     loops: tuple[Loop, ...] = ()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..syntax.node_index import of_kinds
+from ..syntax.nodes import bound_by
+
 if TYPE_CHECKING:
     from .scope import Scope
 
@@ -16,10 +19,14 @@ RANGES = TRACED | {"nl.static_range"}
 def counted(scope: Scope, loop: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
     """The first value of a loop's variable, and the one that it ends before; ``None`` for other loops.
 
-    Keywords of Beta 1's loops are hints.
+    They hold at every place in the body, which binds neither the variable nor a name in them. Keywords of Beta 1's
+    loops are hints.
     """
     call = loop.iter if isinstance(loop, ast.For) else None
-    if not isinstance(call, ast.Call) or any(isinstance(a, ast.Starred) for a in call.args):
+    if not isinstance(loop, ast.For) or not isinstance(call, ast.Call):
+        return None
+    counts = {node.id for part in (loop.target, *call.args) for node in of_kinds(part, ast.Name)}
+    if bound_in_body(loop) & counts or any(isinstance(a, ast.Starred) for a in call.args):
         return None
     if scope.qualified(call.func) not in RANGES and not _is_range(call.func):
         return None
@@ -29,6 +36,11 @@ def counted(scope: Scope, loop: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
         case [first, end]:
             return first, end
     return None
+
+
+def bound_in_body(loop: ast.For | ast.While | ast.With) -> frozenset[str]:
+    """The names that the body of a loop binds."""
+    return frozenset(name for statement in loop.body for name in bound_by(statement))
 
 
 def passes_from_zero(scope: Scope, loop: ast.stmt) -> ast.expr | None:

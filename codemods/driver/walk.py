@@ -6,18 +6,18 @@ import ast
 from collections.abc import Callable, Set
 from dataclasses import replace
 
-from ..analysis.kill import kill, place_of
+from ..analysis.kill import forget_formulas, kill, place_of
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.name_views import described
 from ..analysis.scope import Scope
-from ..analysis.unit_loops import RANGES, TRACED
+from ..analysis.unit_loops import RANGES, TRACED, bound_in_body
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.frames import Loop
 from ..expr.operands import Operand
 from ..expr.values import Flag, Function, Hbm, Keyed, Python, Tile, Value, merge
 from ..lower.alternatives import either_origin
-from ..lower.api_keywords import check_keywords
+from ..lower.api_arguments import check_arguments
 from ..lower.assign import assign
 from ..lower.calls import call_statement, list_both, returned_value
 from ..lower.comprehensions import expand
@@ -75,6 +75,8 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
 
 
 def _walk_statement(scope: Scope, statement: ast.stmt) -> None:
+    if isinstance(statement, SIMPLE):
+        forget_formulas(scope, bound_by(statement))
     known, sizes = scope.state() if isinstance(statement, SIMPLE) else {}, dict(scope.sizes)
     scope.out = []
     scope.called, scope.given = {}, {}
@@ -101,7 +103,7 @@ def _rewrite(scope: Scope, statement: ast.stmt) -> None:
     if type(statement) in FORBIDDEN_STATEMENTS and not isinstance(statement, ast.With):
         what, help = FORBIDDEN_STATEMENTS[type(statement)]
         raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
-    check_keywords(scope, statement)
+    check_arguments(scope, statement)
     table = bind_keys(scope, statement)
     handler = _HANDLERS.get(type(statement))
     if expand(scope, statement):
@@ -248,11 +250,12 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     if statement.orelse:
         raise Refuse(statement, LANGUAGE, "for ... else", "Beta 2 has no else on loops")
     targets = {n.id for n in of_kinds(statement.target, ast.Name)}
-    assigned = {n for s in statement.body for n in bound_by(s)}
+    assigned = bound_in_body(statement)
     stale = targets | assigned | bound_sizes(scope, statement)
     scope.sizes = {t: size for t, size in scope.sizes.items() if size not in stale}
     for name in sorted(stale):
         kill(scope, name)
+    forget_formulas(scope, stale)
     before = dict(scope.env)
     if traced:
         scope.traced_once.add(statement)
@@ -274,6 +277,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     walk_block(scope, statement.body)
     scope.loops = loops
     drop_needless(scope, statement)
+    forget_formulas(scope, stale)
     for name in assigned:
         if name in before:
             scope.env[name] = merged(name, before[name], scope.env.get(name))
@@ -332,12 +336,13 @@ def _test(scope: Scope, test: ast.expr) -> None:
 
 def _if(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.If)
+    forget_formulas(scope, bound_by(statement.test))
     _test(scope, statement.test)
     known = _known(scope, statement.test)
     if known is not None:
         _one_side(scope, statement, known)
         return
-    before, branch = dict(scope.env), scope.branch
+    before, branch, formulas = dict(scope.env), scope.branch, scope.formulas
     number = statement.lineno * 1000 + statement.col_offset + 1
     branches = [(number, statement.body), (-number, statement.orelse)]
     name, holds = none_at_first(scope, statement.test) or ("", True)
@@ -349,6 +354,7 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     recall(scope, statement.test if holds else None)
     walk_block(scope, branches[0][1])
     first, scope.env = scope.env, dict(before)
+    first_formulas, scope.formulas = scope.formulas, formulas
     left = first.get(name)
     if isinstance(left, Hbm | Tile):
         scope.env[name] = described(name, left)  # what the first iteration leaves for those after it
@@ -356,6 +362,7 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     scope.env.update(told[branches[1][0]] or {})
     recall(scope, None if holds else statement.test)
     walk_block(scope, branches[1][1])
+    scope.formulas = dict(scope.formulas.items() & first_formulas.items())
     scope.branch = branch
     if name:
         check_same_tensor(scope, statement, name, left, scope.env.get(name))
@@ -426,8 +433,10 @@ def _leave(scope: Scope, statement: ast.stmt) -> None:
 def _while(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.While)
     _test(scope, statement.test)
-    for name in sorted({n for s in statement.body for n in bound_by(s)} | bound_sizes(scope, statement)):
+    stale = bound_by(statement) | bound_sizes(scope, statement)
+    for name in sorted(stale):
         kill(scope, name)
+    forget_formulas(scope, stale)
     forget_carried(scope, statement)
     before, branch = dict(scope.env), scope.branch
     scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
@@ -436,7 +445,8 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
     walk_block(scope, statement.body)
     scope.branch, scope.loops = branch, loops
     scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
-    stale = bound_by(statement) | bound_sizes(scope, statement) | _bound_around(scope)
+    forget_formulas(scope, stale)
+    stale = stale | _bound_around(scope)
     scope.env = {n: value if n in before else _apart_from(scope, value, stale) for n, value in scope.env.items()}
 
 
@@ -448,6 +458,7 @@ def _with(scope: Scope, statement: ast.stmt) -> None:
     scope.kept += [item.context_expr for item in statement.items]
     for name in sorted(bound_by(statement)):
         kill(scope, name)
+    forget_formulas(scope, bound_by(statement))
     forget_carried(scope, statement)
     given = [item.optional_vars for item in statement.items if item.optional_vars is not None]
     scope.env.update({n.id: Value() for target in given for n in of_kinds(target, ast.Name)})
@@ -456,6 +467,7 @@ def _with(scope: Scope, statement: ast.stmt) -> None:
     scope.loops = (*loops, Loop("", statement, bool(loops) and loops[-1].traced_once))
     walk_block(scope, statement.body)
     scope.branch, scope.loops = branch, loops
+    forget_formulas(scope, bound_by(statement))
     scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
 
 

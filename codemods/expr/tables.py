@@ -36,6 +36,14 @@ def required_parameters(name: str) -> tuple[str, ...]:
     return tuple(p.name for p in symbol.parameters if p.kind in ("positional", "keyword") and p.default is None)
 
 
+def positional_limit(name: str) -> int | None:
+    """How many arguments a Beta 1 function takes by position; ``None`` for any number, and where nothing says."""
+    symbol = beta1.symbol(name)
+    if symbol is None or any(p.kind == "varargs" for p in symbol.parameters):
+        return None
+    return sum(p.kind == "positional" for p in symbol.parameters)
+
+
 def is_parameter(name: str, keyword: str) -> bool:
     """Does a document, or a public kernel, pass ``keyword`` to the Beta 1 function ``name``?"""
     return beta1.parameter(name, keyword) is not None

@@ -253,10 +253,15 @@ def _makes_slice(scope: Scope, value: ast.expr) -> bool:
 
 
 def define(scope: Scope, name: str, text: str) -> None:
-    """Remember what a name that is assigned once stands for, when that cannot change either."""
-    once = scope.assigned[name] == 1 and all(scope.assigned[n] <= 1 for n in algebra.names(text))
-    if once and not changing_part(scope, algebra.parse(text)):
+    """Remember what a name stands for: always, when neither it nor that can change, and else until one of them does."""
+    read = algebra.names(text)
+    if name in read or changing_part(scope, algebra.parse(text)):
+        return
+    always = scope.assigned[name] == 1 and all(scope.assigned[n] <= 1 for n in read)
+    if always:
         scope.definitions[name] = text
+    else:
+        scope.formulas = scope.formulas | {name: text}
 
 
 def _itemsize_name(scope: Scope, name: str, value: ast.expr) -> None:

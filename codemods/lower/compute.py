@@ -111,8 +111,6 @@ def bound_call(scope: Scope, node: ast.Call, name: str) -> Call:
     known = parameters(name)
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         raise call.refuse(codes.LANGUAGE, f"{name} with starred arguments", "write the arguments out")
-    if len(node.args) > len(known):
-        raise call.refuse(DESTINATION, f"{name} with {len(node.args)} positional arguments", "pass them by keyword")
     call.arguments = dict(zip(known, node.args, strict=False))
     call.arguments.update({k.arg: k.value for k in node.keywords if k.arg})
     missing = [p for p in required_parameters(name) if p not in call.arguments]

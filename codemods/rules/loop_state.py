@@ -24,6 +24,7 @@ from ..analysis.instructions import HANDLERS
 from ..analysis.maybe_tensors import names_taken
 from ..analysis.name_views import described
 from ..analysis.scope import Scope
+from ..analysis.unit_loops import bound_in_body
 from ..expr.emission import Refuse
 from ..expr.values import ERASED, Absent, DType, Gone, Hbm, Python, Several, Tile, Value, merge
 from ..project.usage import names_used
@@ -89,7 +90,7 @@ def check_last(scope: Scope, statement: ast.Return) -> None:
         if body[-1] is not loop.statement or not loop.traced_once:
             break
         body = loop.statement.body
-    inside = {n for s in scope.loops[0].statement.body for n in bound_by(s)} | {loop.variable for loop in scope.loops}
+    inside = bound_in_body(scope.loops[0].statement) | {loop.variable for loop in scope.loops}
     read = {n.id for n in of_kinds(statement, ast.Name)}
     if body[-1] is not statement or read & inside:
         raise Refuse(
@@ -198,7 +199,7 @@ def check_same_tensor(scope: Scope, statement: ast.If, name: str, first: Value |
 
 def report_objects(scope: Scope, loop: ast.For) -> None:
     """Objects that the body changes in place: Beta 1 traced it once, so they changed once; Beta 2 does it each time."""
-    inside = {n for s in loop.body for n in bound_by(s)}
+    inside = bound_in_body(loop)
     for change in changes(scope.module, scope.outermost, loop.body):
         known = scope.env.get(change.name)
         unknown = type(known) is Value or isinstance(known, Gone)

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..analysis.unit_loops import counted
+from ..analysis.unit_loops import bound_in_body, counted
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.frames import FirstMatmul, Groups, Written
@@ -352,11 +352,11 @@ def _check_fresh(
     help = "declare the PSUM tile again right before this matmul: a fresh tile starts a new accumulation group"
     if not all(_disjoint(scope, w, now) or _asserted_apart(scope, w, now) for w in earlier if w.matmul):
         raise Refuse(node, CODE, f"'{declaration.name}' is overwritten by a second matmul", help)
-    repeated = [loop.variable for loop in scope.loops[len(declaration.loops) :]]
     used: list[tuple[int, str]] = []
-    for variable in repeated:
+    for loop in scope.loops[len(declaration.loops) :]:
+        variable, steady = loop.variable, loop.variable not in bound_in_body(loop.statement)
         place = next(((i, c) for i, s in enumerate(starts) if (c := _coefficient(scope, s, variable))), None)
-        if place is None or place in used:
+        if place is None or place in used or not steady:
             raise Refuse(
                 node,
                 CODE,

@@ -1,4 +1,4 @@
-"""A keyword that no document describes is never dropped: ``nl.affine_range(0, n, step=4)`` lost its step once."""
+"""An argument that no document describes is never dropped: ``nl.affine_range(0, n, step=4)`` lost its step once."""
 
 from __future__ import annotations
 
@@ -25,42 +25,56 @@ GOLDENS = sorted(Path(__file__).parent.parent.glob("golden/*/before.py"))
 ROOTS = ("nl", "nisa", "ncc")
 
 
-def with_keyword(text: str, call: ast.Call) -> str:
-    """The source with one more keyword at a call."""
+def with_argument(text: str, call: ast.Call, argument: str) -> str:
+    """The source with one more argument at the end of a call."""
     lines = text.split("\n")
     line = lines[call.end_lineno - 1].encode()
     head, tail = line[: call.end_col_offset - 1].decode(), line[call.end_col_offset - 1 :].decode()
     before = "\n".join([*lines[: call.end_lineno - 1], head])
     comma = "" if before.rstrip().endswith((",", "(")) else ", "
-    return "\n".join([before + comma + "zzz=1" + tail, *lines[call.end_lineno :]])
+    return "\n".join([before + comma + argument + tail, *lines[call.end_lineno :]])
 
 
-def calls() -> list[tuple[str, str]]:
-    """The first call of each function in the goldens: its name, and the source with one more keyword."""
+def calls(argument: str) -> list[tuple[str, str]]:
+    """The first call of each function in the goldens that can take one more: its name, and the changed source."""
     found: dict[str, str] = {}
     for path in GOLDENS:
         text = path.read_text(encoding="utf-8")
         for call in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)):
             name = ast.unparse(call.func)
-            if name.partition(".")[0] in ROOTS and is_function(name) and not is_refused(name):
-                found.setdefault(name, with_keyword(text, call))
+            fits = "=" in argument or not call.keywords
+            if fits and name.partition(".")[0] in ROOTS and is_function(name) and not is_refused(name):
+                found.setdefault(name, with_argument(text, call, argument))
     return sorted(found.items())
 
 
-CALLS = calls()
-ELSEWHERE = {"ncc.enable_stack_allocator", "nl.program_ndim"}
-"""A decorator that goes, and what a launch grid that is known takes the place of: the result is that of no keyword."""
+KEYWORDS, POSITIONS = calls("zzz=1"), calls("zzz")
+ELSEWHERE = {"ncc.enable_stack_allocator", "nl.program_ndim", "nl.static_cast"}
+"""A decorator that goes, what a launch grid that is known takes the place of, and a call in host code."""
 
 
 def test_the_goldens_call_most_functions() -> None:
-    assert len(CALLS) > 80
+    assert len(KEYWORDS) > 80 and len(POSITIONS) > 50
 
 
-@pytest.mark.parametrize(("name", "source"), CALLS, ids=[name for name, _ in CALLS])
+@pytest.mark.parametrize(("name", "source"), KEYWORDS, ids=[name for name, _ in KEYWORDS])
 def test_a_keyword_that_no_document_describes_is_never_dropped(name: str, source: str) -> None:
     outcome = rewrite(source, Options(unsafe=True))
     said = any("'zzz'" in finding.message for finding in outcome.findings)
     assert said or "zzz" in outcome.source or name in ELSEWHERE
+
+
+@pytest.mark.parametrize(("name", "source"), POSITIONS, ids=[name for name, _ in POSITIONS])
+def test_a_position_that_no_document_describes_is_never_dropped(name: str, source: str) -> None:
+    outcome = rewrite(source, Options(unsafe=True))
+    said = any("positional arguments" in finding.message for finding in outcome.findings)
+    assert said or "zzz" in outcome.source or name in ELSEWHERE
+
+
+def test_a_parameter_by_keyword_only_is_not_taken_by_position() -> None:
+    source = KERNEL.format(line="for i in nl.affine_range(4):").replace("64]))", "64], None))")
+    outcome = rewrite(source, Options(unsafe=True))
+    assert "nl.load with 2 positional arguments, where the documents describe 1" in outcome.findings[0].message
 
 
 @pytest.mark.parametrize("loop", ["affine_range", "sequential_range", "static_range"])
