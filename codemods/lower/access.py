@@ -34,6 +34,7 @@ from ..render.patterns import (
     whole_tensor,
 )
 from ..render.shapes import broadcast_sizes
+from ..render.vector_positions import only_position, positioned
 from ..render.vector_ranks import aligned
 from ..rules.block_dimensions import is_scalar_index
 from ..syntax import codes
@@ -383,17 +384,12 @@ def _advanced(
     items: list[Item] = []
     owner: list[int | None] = [None] * rank
     axes: list[Axis | None] = [None] * rank
-    for element in elements:
-        if isinstance(element, ast.Slice):
-            raise Refuse(node, VECTORS, "a subscript that mixes slices and index vectors", "write slices only")
-        if index_value(scope, element) is None:
-            refuse_dynamic(scope, node, element)
-            _refuse_unread(scope, node, element)
-    for d, (element, vector) in enumerate(zip(elements, vectors, strict=True)):
+    _check_numbers(scope, node, elements)
+    for d, (element, vector) in enumerate(zip(elements, positioned(scope, vectors, rank), strict=True)):
         if not isinstance(vector, Index):
-            items.append(basic_item(scope, node, element, base.dims[d]))
+            items.append(vector or basic_item(scope, node, element, base.dims[d]))
             continue
-        position = _only_position(vector, rank)
+        position = only_position(vector, rank)
         if position is None or owner[position] is not None:
             return indexed(scope, node, cut or base, elements, vectors)
         axis = vector.terms[0].axis
@@ -409,11 +405,14 @@ def _advanced(
     return _result(scope, node, base, items, owner, axes)
 
 
-def _only_position(vector: Index, rank: int) -> int | None:
-    """The dimension that a vector walks one by one; ``None`` for strides and sums of axes."""
-    if len(vector.terms) != 1 or vector.terms[0].coefficient != "1":
-        return None
-    return vector.terms[0].position + rank - vector.ndim
+def _check_numbers(scope: Scope, node: ast.Subscript, elements: list[ast.expr]) -> None:
+    """Raise :class:`Refuse` for what is no number among index vectors."""
+    for element in elements:
+        if isinstance(element, ast.Slice):
+            raise Refuse(node, VECTORS, "a subscript that mixes slices and index vectors", "write slices only")
+        if index_value(scope, element) is None:
+            refuse_dynamic(scope, node, element)
+            _refuse_unread(scope, node, element)
 
 
 def _result(

@@ -51,6 +51,28 @@ def index_value(scope: Scope, node: ast.expr, label: str = "") -> Value | None:
     return None
 
 
+def simplified(scope: Scope, vector: Index) -> Index:
+    """A vector without the vectors of one element in its sum, which are numbers: what is left may be one vector.
+
+    Nor with those that it takes no times, ``0 * i``. A factor that is 1 under a name is 1. One vector stays.
+    """
+    single = [term for term in vector.terms if is_single(scope, term)][: len(vector.terms) - 1]
+    starts = (algebra.multiply(term.coefficient, term.axis.start) for term in single)
+    left = (term for term in vector.terms if term not in single)
+    terms = tuple(replace(term, coefficient="1") if scope.constant(term.coefficient) == 1 else term for term in left)
+    return replace(vector, terms=terms, offset=algebra.add(vector.offset, *starts))
+
+
+def first_value(vector: Index) -> str:
+    """The number that the first element of a vector is."""
+    return algebra.add(vector.offset, *(algebra.multiply(t.coefficient, t.axis.start) for t in vector.terms))
+
+
+def is_single(scope: Scope, term: Term) -> bool:
+    """Does a term have one value, whatever element of its vector it is asked for?"""
+    return scope.constant(term.axis.size) == 1 or scope.constant(term.coefficient) == 0
+
+
 def _chosen(scope: Scope, node: ast.IfExp) -> Index | None:
     """``i if flag else 2 * i``: one vector, whose coefficients the flag chooses."""
     a, b = index_value(scope, node.body), index_value(scope, node.orelse)

@@ -13,7 +13,7 @@ from ..expr.emission import New, Refuse
 from ..expr.values import Bound, Comparison, Grid, Index, Mask, Python
 from ..syntax import codes
 from ..syntax.node_index import of_kinds
-from .index import index_value
+from .index import index_value, simplified
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
@@ -181,20 +181,8 @@ OPERATORS: dict[type[ast.cmpop], str] = {
 def _side(scope: Scope, part: ast.expr) -> Index:
     value = index_value(scope, part)
     if isinstance(value, Index):
-        return _simplified(scope, value)
+        return simplified(scope, value)
     return Index(0, (), scope.evaluator.render_stable(scope, part))
-
-
-def _simplified(scope: Scope, vector: Index) -> Index:
-    """A vector without the vectors of one element in its sum, which are numbers: what is left may be one vector.
-
-    A factor that is 1 under a name is 1.
-    """
-    single = [term for term in vector.terms if scope.constant(term.axis.size) == 1][: len(vector.terms) - 1]
-    starts = (algebra.multiply(term.coefficient, term.axis.start) for term in single)
-    left = (term for term in vector.terms if term not in single)
-    terms = tuple(replace(term, coefficient="1") if scope.constant(term.coefficient) == 1 else term for term in left)
-    return replace(vector, terms=terms, offset=algebra.add(vector.offset, *starts))
 
 
 def _step(comparison: Comparison) -> str:

@@ -20,6 +20,7 @@ from ..expr.values import Axis, Hbm, Index, Tile, Value
 from ..project.least_ranks import counts_from_the_end
 from ..syntax import codes
 from .expressions import render
+from .index import first_value
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
@@ -163,9 +164,7 @@ def _first(base: Operand) -> str:
 
 def _shift(scope: Scope, element: ast.expr, vector: Value | None) -> str:
     """The first number that an index is."""
-    if not isinstance(vector, Index):
-        return render(scope, element)
-    return algebra.add(vector.offset, *(algebra.multiply(t.coefficient, t.axis.start) for t in vector.terms))
+    return first_value(vector) if isinstance(vector, Index) else render(scope, element)
 
 
 def check_mates(scope: Scope, node: ast.Subscript, vectors: list[Index], axes: list[Axis | None]) -> None:
