@@ -14,11 +14,9 @@ def doubled(x):
     out = nl.ndarray((length,), dtype=x.dtype, buffer=nl.shared_hbm)
     for strip in nl.affine_range((length + STRIP - 1) // STRIP):
         i_p_size = min(ROWS, length - strip * STRIP)
-        tile = nl.ndarray((ROWS, WIDTH), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile[0:i_p_size, :], src=x.ap(pattern=[[WIDTH, i_p_size], [1, WIDTH]], offset=strip * STRIP))
-        tile_scaled = nl.ndarray((ROWS, WIDTH), dtype=nl.float32, buffer=nl.sbuf)
+        tile = nl.ndarray((ROWS, 1), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[nl.ds(strip * STRIP, i_p_size)])
+        tile_scaled = nl.ndarray((ROWS, 1), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=tile_scaled[0:i_p_size, :], data=tile[0:i_p_size, :], op0=nl.multiply, operand0=2.0)
-        nisa.dma_copy(
-            dst=out.ap(pattern=[[WIDTH, i_p_size], [1, WIDTH]], offset=strip * STRIP), src=tile_scaled[0:i_p_size, :]
-        )
+        nisa.dma_copy(dst=out[nl.ds(strip * STRIP, i_p_size)], src=tile_scaled[0:i_p_size, :])
     return out
