@@ -20,6 +20,7 @@ from ..project.kernel_code import is_moving
 from ..project.program import Module
 from ..render import vector_sizes
 from ..rules import sbuf_manager
+from ..rules.kernel_outputs import is_traced
 from ..rules.nested_functions import lift
 from ..rules.psum_accumulation import groups_of_others, of_enclosing
 from ..syntax import codes
@@ -49,7 +50,7 @@ def _walk_function(
 ) -> Analysis:
     module.summaries.analyzed[node] = Analysis(parameters, Value())
     outer = caller if node in module.summaries.lifted else None
-    decorated = outer.decorated if outer is not None else module.symbols.is_kernel(node)
+    decorated = outer.decorated if outer is not None else is_traced(module, node)
     on_device = decorated or (caller is not None and caller.on_device) or moves_tensors(module, node)
     scope = Scope(module, node, decorated, on_device, outer=outer)
     scope.assigned = assignment_counts(node)

@@ -80,11 +80,10 @@ def _walked(sources: Mapping[str, Source], options: Options, premises: Mapping[s
     program = Program(modules, EVALUATOR)
     for module in modules.values():
         bind_globals(module)
-    kernels = [(m, f) for m in program.modules.values() for f in m.symbols.functions.values() if m.symbols.is_kernel(f)]
+    functions = [(m, f) for m in program.modules.values() for f in m.symbols.functions.values()]
+    kernels = [pair for pair in functions if kernel_outputs.is_traced(*pair)]
     kernels.sort(key=lambda pair: decorators.called_by_kernel(*pair))
-    others = [
-        (m, f) for m in program.modules.values() for f in m.symbols.functions.values() if not m.symbols.is_kernel(f)
-    ]
+    others = [pair for pair in functions if not kernel_outputs.is_traced(*pair)]
     entered = [
         (m, f) for m, f in others if program.kernel_code.is_entered(f) or (is_expanded(f) and f in program.kernel_code)
     ]

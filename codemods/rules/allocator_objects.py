@@ -72,7 +72,7 @@ def drop_globals(module: Module) -> None:
 
 
 def _check_place(scope: Scope, call: ast.Call) -> None:
-    if scope.outer is not None or not scope.module.symbols.is_kernel(scope.function):
+    if scope.outer is not None or not scope.decorated:
         raise Refuse(call, CODE, "an allocator object in a helper", "pass the address to the helper")
     if any(loop.traced_once for loop in scope.loops):
         raise Refuse(

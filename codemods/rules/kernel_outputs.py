@@ -75,6 +75,15 @@ def is_launched(module: Module, function: ast.FunctionDef) -> bool:
     return _is_kernel(module, function) and not decorators.called_by_kernel(module, function)
 
 
+def is_traced(module: Module, function: ast.FunctionDef) -> bool:
+    """Does Beta 1 read a function as a kernel: is it decorated, or, called by no kernel, given to what launches it?
+
+    Its loops over ``range`` run as ``nl.sequential_range`` then; a function that kernels call is plain Python.
+    """
+    launched = module.program.kernel_code.kind(function) == "launched"
+    return module.symbols.is_kernel(function) or (launched and not decorators.called_by_kernel(module, function))
+
+
 def _is_kernel(module: Module, function: ast.FunctionDef) -> bool:
     """Is a function decorated as one that host code launches, be it through ``nki.trace`` of the first releases?"""
     traced = any(module.symbols.decorator(decorator) == "nki.trace" for decorator in function.decorator_list)
