@@ -160,7 +160,8 @@ def test_no_bit_of_a_sum_depends_on_identities_behind_it(
 @pytest.mark.parametrize("op", ["maximum", "minimum", "bitwise_xor", "logical_and", "logical_or", "logical_xor"])
 @pytest.mark.parametrize("n", [1, 2, 3, 9, 16, 17])
 @pytest.mark.parametrize("rows", [3, 400])
-def test_a_short_axis_is_reduced_to_the_bits_of_numpy_however_many_rows(op: str, n: int, rows: int) -> None:
+def test_a_short_axis_is_reduced_as_numpy_reduces_it_however_many_rows(op: str, n: int, rows: int) -> None:
+    """Which zero and which NaN a maximum is, processors and versions of NumPy answer as their vectors happen to."""
     random = np.random.default_rng(n * rows)
     values = random.integers(-2, 3, (rows, n)).astype(np.int32 if op.startswith("bitwise") else np.float32)
     if values.dtype.kind == "f":
@@ -170,7 +171,7 @@ def test_a_short_axis_is_reduced_to_the_bits_of_numpy_however_many_rows(op: str,
     expected = expected.astype(np.float32) if expected.dtype.kind == "b" else expected
     found = reductions.reduce_last(op, values)
     assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found.view(np.int32), expected.view(np.int32))
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("dtype", [np.dtype(np.float32), DTYPES["bfloat16"]], ids=str)

@@ -109,3 +109,32 @@ def test_a_product_is_copied_to_sbuf_before_it_is_transposed(migrate):
     assert migration.objection is None
     assert not migration.outcome.findings
     assert migration.trouble == ()
+
+
+OVERWRITTEN = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((4, 64, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+{body}
+        nl.store(out[t], value=nl.copy(product))
+    return out
+"""
+
+
+@pytest.mark.parametrize("around", ["for t in nl.static_range(1):", "for once in nl.static_range(1):", "if True:"])
+def test_a_loop_that_declares_a_tile_is_not_the_loop_that_overwrites_it(around: str, migrate) -> None:
+    """A loop had counted as one that declares the tile anew: the products of all its passes were added up."""
+    declare = [around, "    product = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)"]
+    use = [
+        "for t in nl.affine_range(4):",
+        "    product[...] = nisa.nc_matmul(tile[:, nl.ds(t * 64, 64)], tile[:, 0:64])",
+    ]
+    source = OVERWRITTEN.format(body="\n".join(f"    {line}" for line in ["tile = nl.load(x)", *declare, *use]))
+    migration = migrate(source, ARGS)
+    codes = {finding.code for finding in migration.outcome.findings}
+    assert codes or (migration.objection, migration.trouble) == (None, ())

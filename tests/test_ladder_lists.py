@@ -41,3 +41,9 @@ def test_what_is_not_known_of_lists_is_not_guessed(lines: tuple[str, ...]) -> No
     source = kernel("\n".join([*lines, REDUCED.format(tile="tiles[0][0]")]))
     text = rewrite(source, Options(source="0.2", target="0.6", unsafe=True))
     assert text.source == source or ".shape" in text.source or text.findings
+
+
+def test_names_that_are_bound_to_each_other_end() -> None:
+    """What one index is was asked of the other, and of the first again."""
+    lines = f"tiles = {MADE}", "b = 0", "b_2 = b", "b = b_2", REDUCED.format(tile="tiles[:, b]")
+    assert "len(tiles[:, b].shape)" in rewrite(kernel("\n".join(lines)), Options(source="0.2")).source

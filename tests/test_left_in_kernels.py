@@ -54,10 +54,10 @@ LEFT: dict[str, list[tuple[str, str]]] = {
         ("", BLOCKS + "for i in nl.affine_range(1):\n    t[...] = nl.add(b[i : i + 1][0], 1.0)"),
     ],
     "NKI011": [
-        ("", TILE.format("ncc.sbuf.mod_alloc(0)")),
+        ("", TILE.format("ncc.sbuf.mod_alloc(**{'base_addr': 0})")),
         ("", "place = ncc.sbuf.mod_alloc(base_addr=0)\nplaces = [place]\n" + TILE.format("places[0]")),
     ],
-    "NKI012": [("", TILE.format("ncc.psum.mod_alloc(0)").replace("x.dtype", "nl.float32"))],
+    "NKI012": [("", TILE.format("ncc.psum.mod_alloc(**{'base_bank': 0})").replace("x.dtype", "nl.float32"))],
     "NKI013": [(COUNTER, TILE.format("ncc.sbuf.alloc(PLACE)"))],
     "NKI015": [(SHELF, TILE.format("SHELF.put(256)"))],
     "NKI016": [("", "i = nl.program_id(n - 4)\nt = nl.add(t, i + 1.0)")],

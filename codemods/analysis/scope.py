@@ -111,6 +111,11 @@ class Scope:
         return self.blocks[-1]
 
     @property
+    def loop_statements(self) -> tuple[ast.stmt, ...]:
+        """The loops around the statement at hand, outermost first."""
+        return tuple(loop.statement for loop in self.loops)
+
+    @property
     def nl(self) -> str:
         return self.module.alias("nl")
 

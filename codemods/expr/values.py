@@ -130,12 +130,13 @@ class Hbm(Value):
 class Declaration:
     """One creation of an on-chip tensor: its identity in the plan, and the ``nl.ndarray`` call that it became.
 
-    ``joined`` are the loops, outermost first, in the innermost of which the output declares it.
+    ``loops`` are those of the source around it, and those in which the output declares it, ``joined`` the latter
+    alone, outermost first.
     """
 
     name: str
     node: ast.AST = field(compare=False)
-    loops: tuple[str, ...]
+    loops: tuple[ast.stmt, ...]
     pinned: bool
     text: str = field(default="", compare=False)
     joined: tuple[ast.For, ...] = field(default=(), compare=False)

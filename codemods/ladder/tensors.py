@@ -333,8 +333,11 @@ class Tensors:
             dropped += kind == "integer" and not kept
         return replace(part, rank=base.rank - dropped)
 
-    def index_kind(self, path: str, rung: Rung, item: ast.expr) -> str:
-        """``integer`` or ``slice``; empty for an index that is not known."""
+    def index_kind(self, path: str, rung: Rung, item: ast.expr, asked: frozenset[str] = frozenset()) -> str:
+        """``integer`` or ``slice``; empty for an index that is not known.
+
+        ``asked`` are the names that lead here, of which names that are bound to each other would ask for ever.
+        """
         if isinstance(item, ast.Slice):
             return "slice"
         if isinstance(item, ast.Call):
@@ -346,17 +349,16 @@ class Tensors:
         if isinstance(item, (ast.BinOp, ast.UnaryOp)):
             return "integer"
         if isinstance(item, ast.Name):
-            return self._name_kind(path, rung, item)
+            return "" if item.id in asked else self._name_kind(path, rung, item, asked | {item.id})
         return ""
 
-    def _name_kind(self, path: str, rung: Rung, name: ast.Name) -> str:
+    def _name_kind(self, path: str, rung: Rung, name: ast.Name, asked: frozenset[str]) -> str:
         function = rung.function(name)
         if function is None or name.id in parameters(function):
             return ""
         kinds = set()
         for value in bindings(rung, function).get(name.id, []):
-            is_own = value is None or (isinstance(value, ast.Name) and value.id == name.id)
-            kinds.add("" if is_own else self.index_kind(path, rung, value))  # type: ignore[arg-type]  # not None
+            kinds.add("" if value is None else self.index_kind(path, rung, value, asked))
         loops = [n for n in of_kinds(function, ast.For) if isinstance(n.target, ast.Name)]
         counted = [n for n in loops if n.target.id == name.id and _is_range(rung, n.iter)]  # type: ignore[attr-defined]  # loops over a name
         if counted and kinds <= {"", "integer"} and len(bindings(rung, function).get(name.id, [])) == len(counted):

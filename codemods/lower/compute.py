@@ -250,7 +250,7 @@ def bind_kept(scope: Scope, node: ast.expr, stays: Operand, name: str) -> Tile:
     scope.apply(DESTINATION, node)
     scope.module.plan_tensor(Planned(node, name if name in scope.module.symbols.names else "", name, text))
     scope.out.append(New(f"{name} = {text}"))
-    declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
+    declaration = Declaration(name, node, scope.loop_statements, False)
     return replace(tile, dtype=tile.dtype or f"{name}.dtype", declaration=declaration)
 
 
@@ -281,7 +281,7 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     call = f"{scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"
     scope.module.plan_tensor(Planned(node, final if final in scope.module.symbols.names else "", name, call))
     scope.out.append(New(f"{name} = {call}"))
-    declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
+    declaration = Declaration(name, node, scope.loop_statements, False)
     tile = replace(tile, declaration=declaration)
     target = of_name(scope, name, tile)
     if instruction.function == "nc_matmul":

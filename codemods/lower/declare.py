@@ -204,7 +204,7 @@ def _style(scope: Scope, plan: Plan) -> Style | None:
 
 
 def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
-    loops, pinned = tuple(loop.variable for loop in scope.loops), isinstance(plan.buffer, Allocator)
+    loops, pinned = scope.loop_statements, isinstance(plan.buffer, Allocator)
     folded: tuple[str, ...] = ()
     text, already = "", len(scope.out)
     written: Sequence[New] = ()
@@ -212,7 +212,7 @@ def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
     if style is not None and style.name == "fold":
         folded = _fold(scope, plan)
     elif style is not None and style.loop is not None:
-        loops = (*loops, *(scope.source.segment(loop.target) for loop in style.loops))
+        loops = (*loops, *style.loops)
         kept = _kept_address(scope, plan)
         written = _into_loop(scope, plan, style, kept)
     else:
@@ -253,7 +253,7 @@ def _like(scope: Scope, name: str, node: ast.Call, shape: ast.expr, dtype: str, 
     scope.emit(f"{name} = {made}")
     if fill is not None and made == call:
         scope.emit(f"{scope.nisa}.memset(dst={name}, value={fill})")
-    declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False, call)
+    declaration = Declaration(name, node, scope.loop_statements, False, call)
     if space == "psum":
         written_at_declaration(scope, declaration, fill)
     return Tile(space, None, dtype, (), declaration, ranks=_ranks(scope, shape))

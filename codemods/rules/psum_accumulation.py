@@ -39,7 +39,7 @@ from ..syntax.nodes import bound_by, by_parameter, with_names
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
-    from ..expr.operands import Operand
+    from ..expr.frames import Loop
     from ..project.program import Module
 
 CODE = codes.PSUM_ACCUMULATION
@@ -122,9 +122,14 @@ def _captured(scope: Scope, name: str) -> Operand | None:
     return of_name(scope, name, value) if isinstance(value, Tile) and own else None
 
 
+def _repeating(scope: Scope, declaration: Declaration) -> list[Loop]:
+    """The loops around the statement at hand that do not declare the tile again in each iteration."""
+    return [loop for loop in scope.loops if loop.statement not in declaration.loops]
+
+
 def _check_accumulated(scope: Scope, node: ast.AST, declaration: Declaration, earlier: list[Written]) -> None:
     """Beta 2 accumulates in one group of matmuls: raises :class:`Refuse` where the source does it otherwise."""
-    if any(loop.dynamic for loop in scope.loops[len(declaration.loops) :]):
+    if any(loop.dynamic for loop in _repeating(scope, declaration)):
         what = f"'{declaration.name}' is accumulated in a loop on the device, which traces one matmul for all"
         raise Refuse(node, CODE, what, "accumulate in SBUF: add each product with nisa.tensor_tensor")
     if any(not w.matmul for w in earlier):
@@ -353,7 +358,7 @@ def _check_fresh(
     if not all(_disjoint(scope, w, now) or _asserted_apart(scope, w, now) for w in earlier if w.matmul):
         raise Refuse(node, CODE, f"'{declaration.name}' is overwritten by a second matmul", help)
     used: list[tuple[int, str]] = []
-    for loop in scope.loops[len(declaration.loops) :]:
+    for loop in _repeating(scope, declaration):
         variable, steady = loop.variable, loop.variable not in bound_in_body(loop.statement)
         place = next(((i, c) for i, s in enumerate(starts) if (c := _coefficient(scope, s, variable))), None)
         if place is None or place in used or not steady:

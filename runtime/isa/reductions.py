@@ -89,7 +89,8 @@ def _folded(ufunc: np.ufunc, array: Array) -> Array:
     """``ufunc.reduce`` over the last axis. A short one is folded over all rows at once.
 
     NumPy reduces row by row, and begins each row anew: for the nine numbers of a window of 3 x 3, that costs ten times
-    what the numbers do. No operator here rounds, so the order makes no difference.
+    what the numbers do. No operator here rounds, so the order makes no difference, but for which of 0.0 and -0.0, or of
+    two NaNs, a maximum gives: they compare as the same number.
     """
     n = array.shape[-1]
     if not 1 < n <= _SHORT or array.size < _MANY * n:
