@@ -82,10 +82,47 @@ def test_normalizations_give_the_same_numbers(migrate, name, version):
     "computed",
     [
         "nl.softmax(a, axis=1, compute_dtype=nl.float32)",
-        "nl.softmax(a, axis=1, mask=(nl.arange(128)[:, None] < 100))",
+        "nl.softmax(a, axis=1, mask=(nl.arange(48)[None, :] < 40))",
+        "nl.mean(a, axis=1, mask=(nl.arange(48)[None, :] < 40))",
         "nl.softmax(a.reshape((128, 6, 8)), axis=2).reshape((128, 48))",
         "nl.softmax(x, axis=1)",
     ],
 )
 def test_other_normalizations_are_left_and_said(computed):
     assert {finding.code for finding in rewrite(of_rows(computed)).findings} & {"NKI037", "NKI022", "NKI090"}
+
+
+BY_ROWS = HEAD + """\
+@nki.jit
+def k(x, w):
+    n, f = x.shape
+    out = nl.ndarray((n, {width}), dtype=nl.float32, buffer=nl.shared_hbm)
+    i, j = nl.arange(128)[:, None], nl.arange(f)[None, :]
+    row = nl.load(w.reshape((1, f)))
+    b = row.broadcast_to((128, f))
+    for t in nl.affine_range((n + 127) // 128):
+        rows = t * 128 + i < n
+        a = nl.load(x[t * 128 + i, j], mask=rows)
+        c = {computed}
+        nl.store(out[t * 128 + i, nl.arange({width})[None, :]], value=c, mask=rows)
+    return out
+"""
+MASKED = {
+    "softmax": ("nl.softmax(a, axis=1, mask=rows)", "f"),
+    "softmax of what is computed": ("nl.softmax(nl.multiply(a, 2.0, mask=rows), axis=1, mask=rows)", "f"),
+    "RMS norm": ("nl.rms_norm(a, b, 1, f, mask=rows)", "f"),
+    "RMS norm of another type": ("nl.rms_norm(a, b, [1], n=f, epsilon=1e-5, dtype=nl.bfloat16, mask=rows)", "f"),
+    "variance": ("nl.var(a, axis=1, mask=rows)", "1"),
+    "mean": ("nl.mean(a, axis=1, mask=rows)", "1"),
+    "mean of another type": ("nl.mean(a, axis=[1], dtype=nl.bfloat16, mask=rows)", "1"),
+}
+
+
+@pytest.mark.parametrize("version", ["0.2", "0.6"])
+@pytest.mark.parametrize("name", MASKED)
+@pytest.mark.parametrize("rows", [100, 200, 256])
+def test_a_mask_of_rows_holds_for_each_instruction(migrate, name, version, rows):
+    computed, width = MASKED[name]
+    args = {"x": TensorSpec((rows, 48), "float32"), "w": TensorSpec((48,), "float32")}
+    migration = migrate(BY_ROWS.format(computed=computed, width=width), args, Options(target=version))
+    assert migration.trouble == () and migration.outcome.findings == ()

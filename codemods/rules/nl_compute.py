@@ -379,8 +379,9 @@ def mean(call: Call) -> Instruction:
     if axes is None:
         raise call.refuse(CODE, "a mean over an axis that is not a literal", "write the axis as a number")
     x = of_rank(call.scope, call.tensor("x"), 2) if axes == (1,) else call.tensor("x")
-    if call.scope.clamps or x.dims is None:
-        raise call.refuse(CODE, "a mean under a mask, or of a tile whose shape is not known", "sum, then multiply")
+    if set(call.scope.clamps) - {0} or x.dims is None:
+        what = "a mean under a mask that is not of rows alone, or of a tile whose shape is not known"
+        raise call.refuse(CODE, what, "sum, then multiply")
     given: list[tuple[str, Operand | str]] = [("op", f"{call.scope.nl}.add"), ("data", x)]
     if call.has("keepdims"):
         given.append(("keepdims", render(call.scope, call.arguments["keepdims"])))

@@ -10,8 +10,9 @@ From 0.3 on ``nki.language`` has them again: ``nl.softmax`` and ``nl.rms_norm`` 
 and ``nl.var`` of a tile of two dimensions.
 
 Safe: the documents of neither version say in which order the parts are computed; on the emulator both compute these
-instructions. Left alone: axes that are not all the free dimensions, masks, ``compute_dtype=``, and tiles whose shape
-the source does not tell (one that is reduced over axis 1 or -1 is taken to have two dimensions, and asserted to).
+instructions, under a mask of rows alone, too. Left alone: axes that are not all the free dimensions, masks of these,
+``compute_dtype=``, and tiles whose shape the source does not tell (one that is reduced over axis 1 or -1 is taken to
+have two dimensions, and asserted to).
 
 Source: nl.softmax, nl.rms_norm and nl.var of the API reference 2.26.1, and of 0.3.
 """
@@ -83,8 +84,9 @@ def _operand(call: Call) -> Operand:
     axes, x = literal_axes(call.arguments["axis"]), call.tensor("x")
     if x.dims is None and axes in ((1,), (-1,)):
         x = of_rank(scope, x, 2)
-    if scope.clamps or scope.stairs or call.has("compute_dtype"):
-        raise call.refuse(CODE, f"{name} under a mask, or with compute_dtype=", "write its instructions")
+    if set(scope.clamps) - {0} or scope.stairs or call.has("compute_dtype"):
+        what = f"{name} under a mask that is not of rows alone, or with compute_dtype="
+        raise call.refuse(CODE, what, "write its instructions")
     if x.space == "hbm":
         raise call.refuse(CODE, f"{name} of a tensor in HBM", "load it first")
     if axes is None or x.dims is None or not reduces_all(axes, len(x.dims)):

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import movement
 from .declarations import ndarray
+from .regions import region
 from .state import state
 from .tensor import Tile
 
@@ -32,3 +33,10 @@ def in_one_step(mask: Any, *operands: Any) -> bool:
     """Is what several instructions compute one step: under a mask, and in kernels without tiles in between?"""
     restricted = any(isinstance(o, Tile) and (o.restriction is not None or o.space == "hbm") for o in operands)
     return mask is not None or restricted or state().allocated
+
+
+def row_by_row_in_one_step(mask: Any, x: Tile) -> bool:
+    """:func:`in_one_step` of what keeps the rows of ``x`` apart: a mask of rows alone holds for each part of it."""
+    left = region(mask)
+    is_of_rows = not left.skip and not left.residual and left.valid is None and set(left.box) <= {0}
+    return not is_of_rows or in_one_step(None, x)

@@ -2,7 +2,7 @@
 
 The documentation says what they compute, not how. They are the sequences here, which Beta 2 can write too, so that a
 migrated kernel can be compared instruction by instruction. Under a mask, and in allocated kernels, which cannot have
-the tiles in between, each is one step.
+the tiles in between, each is one step; but what works on each row by itself is several under a mask of rows, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..numerics import FLOAT32, is_integer
 from . import arithmetic, creation, movement, reductions, vector
 from . import matmul as matrix
 from .base import Tensor
-from .broadcast import in_one_step, spread_rows
+from .broadcast import in_one_step, row_by_row_in_one_step, spread_rows
 from .division import remainder
 from .pending import Call, call_of, copied_to_sbuf, implied
 from .promotion import promoted
@@ -50,12 +50,12 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
 
 def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
     """The sum over the free dimensions ``axis`` in fp32, times the reciprocal of the count."""
-    if in_one_step(mask, x) or not isinstance(x, Tile):
+    if not isinstance(x, Tile) or row_by_row_in_one_step(mask, x):
         return reductions.mean(x, axis, dtype=dtype, mask=mask, keepdims=keepdims)
     count = prod(x.shape[a] for a in reductions.free_axes(x, axis, "mean"))
-    total = reductions.tensor_reduce(np.add, x, axis, dtype=FLOAT32, keepdims=keepdims)
+    total = reductions.tensor_reduce(np.add, x, axis, dtype=FLOAT32, mask=mask, keepdims=keepdims)
     kind = dtype if dtype is not None else (FLOAT32 if is_integer(x.dtype) else x.dtype)
-    result = vector.tensor_scalar(total, np.multiply, 1.0 / count, dtype=kind)
+    result = vector.tensor_scalar(total, np.multiply, 1.0 / count, dtype=kind, mask=mask)
     return result if dtype is not None else implied(result)
 
 
@@ -63,12 +63,12 @@ def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, 
     """The exponentials of the distances from the maximum in fp32, times the reciprocal of their sum."""
     if compute_dtype is not None or _is_one_step("softmax", x, axis, mask):
         return reductions.softmax(x, axis, dtype=dtype, compute_dtype=compute_dtype, mask=mask)
-    highest = reductions.tensor_reduce(np.max, x, axis, dtype=FLOAT32)
-    distances = vector.tensor_scalar(x, np.subtract, highest, dtype=FLOAT32)
-    powers = arithmetic.unary(call_of("exp"), distances, FLOAT32)
-    total = reductions.tensor_reduce(np.add, powers, axis, dtype=FLOAT32)
-    scale = arithmetic.reciprocal(call_of("reciprocal"), total, FLOAT32)
-    result = vector.tensor_scalar(powers, np.multiply, scale, dtype=x.dtype if dtype is None else dtype)
+    highest = reductions.tensor_reduce(np.max, x, axis, dtype=FLOAT32, mask=mask)
+    distances = vector.tensor_scalar(x, np.subtract, highest, dtype=FLOAT32, mask=mask)
+    powers = arithmetic.unary(call_of("exp", mask), distances, FLOAT32)
+    total = reductions.tensor_reduce(np.add, powers, axis, dtype=FLOAT32, mask=mask)
+    scale = arithmetic.reciprocal(call_of("reciprocal", mask), total, FLOAT32)
+    result = vector.tensor_scalar(powers, np.multiply, scale, dtype=x.dtype if dtype is None else dtype, mask=mask)
     return result if dtype is not None else implied(result)
 
 
@@ -87,12 +87,14 @@ def rms_norm(
     """``x`` times the reciprocal root of its mean square over ``n`` elements and ``epsilon``, in fp32, times ``w``."""
     if compute_dtype is not None or not isinstance(w, Tile) or _is_one_step("rms_norm", x, axis, mask):
         return reductions.rms_norm(x, w, axis, n, epsilon, dtype=dtype, compute_dtype=compute_dtype, mask=mask)
-    squares = arithmetic.unary(call_of("square"), x, FLOAT32)
-    total = reductions.tensor_reduce(np.add, squares, axis, dtype=FLOAT32)
-    mean_square = vector.tensor_scalar(total, np.multiply, 1.0 / n, op1=np.add, operand1=float(epsilon), dtype=FLOAT32)
-    scale = arithmetic.unary(call_of("rsqrt"), mean_square, FLOAT32)
-    normed = vector.tensor_scalar(x, np.multiply, scale, dtype=FLOAT32)
-    result = arithmetic.elementwise(call_of("multiply"), normed, w, x.dtype if dtype is None else dtype)
+    squares = arithmetic.unary(call_of("square", mask), x, FLOAT32)
+    total = reductions.tensor_reduce(np.add, squares, axis, dtype=FLOAT32, mask=mask)
+    mean_square = vector.tensor_scalar(
+        total, np.multiply, 1.0 / n, op1=np.add, operand1=float(epsilon), dtype=FLOAT32, mask=mask
+    )
+    scale = arithmetic.unary(call_of("rsqrt", mask), mean_square, FLOAT32)
+    normed = vector.tensor_scalar(x, np.multiply, scale, dtype=FLOAT32, mask=mask)
+    result = arithmetic.elementwise(call_of("multiply", mask), normed, w, x.dtype if dtype is None else dtype)
     return result if dtype is not None else implied(result)
 
 
@@ -101,19 +103,19 @@ def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: boo
     if keepdims or _is_one_step("var", x, axis, mask):
         return reductions.var(x, axis, dtype=dtype, mask=mask, keepdims=keepdims)
     inverse = 1.0 / prod(x.shape[1:])
-    total = reductions.tensor_reduce(np.add, x, axis, dtype=FLOAT32)
-    average = vector.tensor_scalar(total, np.multiply, inverse, dtype=FLOAT32)
-    distances = vector.tensor_scalar(x, np.subtract, average, dtype=FLOAT32)
-    squares = arithmetic.unary(call_of("square"), distances, FLOAT32)
-    summed = reductions.tensor_reduce(np.add, squares, axis, dtype=FLOAT32)
+    total = reductions.tensor_reduce(np.add, x, axis, dtype=FLOAT32, mask=mask)
+    average = vector.tensor_scalar(total, np.multiply, inverse, dtype=FLOAT32, mask=mask)
+    distances = vector.tensor_scalar(x, np.subtract, average, dtype=FLOAT32, mask=mask)
+    squares = arithmetic.unary(call_of("square", mask), distances, FLOAT32)
+    summed = reductions.tensor_reduce(np.add, squares, axis, dtype=FLOAT32, mask=mask)
     kind = dtype if dtype is not None else (FLOAT32 if is_integer(x.dtype) else x.dtype)
-    result = vector.tensor_scalar(summed, np.multiply, inverse, dtype=kind)
+    result = vector.tensor_scalar(summed, np.multiply, inverse, dtype=kind, mask=mask)
     return result if dtype is not None else implied(result)
 
 
 def _is_one_step(name: str, x: Any, axis: Any, mask: Any) -> bool:
     """Is a function over ``axis`` one step: also over a part of the free dimensions?"""
-    if in_one_step(mask, x) or not isinstance(x, Tile):
+    if not isinstance(x, Tile) or row_by_row_in_one_step(mask, x):
         return True
     return len(reductions.free_axes(x, axis, name)) != x.ndim - 1
 
