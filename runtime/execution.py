@@ -6,7 +6,6 @@ Only a child that :mod:`.worker` forked runs this.
 from __future__ import annotations
 
 import ast
-import difflib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -15,11 +14,11 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +30,13 @@ from .compare.trace import Failure, Packed, Run
 from .dialect import JIT, Frontend, Launch, frontends, memory_of
 from .isa.quotients import by_reciprocal
 from .made import launched_by
-from .messages import Kernel, Kernels, Observation, Probe, Reference, Reply, Request
+from .messages import Kernels, Observation, Probe, Reference, Reply, Request
+from .module_kernels import frontend_of, is_part, kernel_of, kernels_of
 from .source import source_of
 from .spec.grammar import statements
 from .spec.hardware import TARGETS
 from .spec.support_module import MARK
-from .trees import parsed
+from .trees import tree_of
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -56,7 +56,7 @@ def read_ahead(request: Request) -> None:
         file = os.path.abspath(request.file)
         linecache.checkcache(file)
         with suppress(Exception):
-            _tree_of(file)
+            tree_of(file)
             source_of(file, {})
 
 
@@ -171,7 +171,7 @@ def load(file: str) -> ModuleType:
     sys.argv = [file]
     if cells.is_notebook(file):
         return _notebook(file)
-    imports = [node for node in statements(_tree_of(file)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    imports = [node for node in statements(tree_of(file)) if isinstance(node, (ast.Import, ast.ImportFrom))]
     sys.path[:0] = _roots_named_in(file, imports)
     package = _package_name(file, imports)
     if package is not None:
@@ -316,7 +316,7 @@ def _is_support(file: str, node: ast.ImportFrom) -> bool:
     if not node.module:
         return False
     try:
-        tree = _tree_of(os.path.join(directory, *node.module.split(".")) + ".py")
+        tree = tree_of(os.path.join(directory, *node.module.split(".")) + ".py")
     except (CaseError, SyntaxError):
         return False
     return MARK in (ast.get_docstring(tree) or "")
@@ -335,74 +335,6 @@ def _is_project(directory: str) -> bool:
     return any(os.path.exists(os.path.join(directory, name)) for name in (".git", "pyproject.toml", "setup.py"))
 
 
-def _tree_of(file: str) -> ast.Module:
-    """The syntax tree of a file as imports see it. Raises ``CaseError`` for what has no line of the file."""
-    try:
-        data = cells.source(file, importlib.machinery.SourceFileLoader("", file).get_data(file))
-        try:
-            return parsed(importlib.util.decode_source(data))
-        except (SyntaxError, UnicodeDecodeError):
-            return ast.parse(data, file)  # which says what is wrong with the file
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        if isinstance(error, SyntaxError) and error.lineno:
-            raise
-        raise CaseError(f"{file}: cannot be read as Python: {getattr(error, 'strerror', None) or error}") from error
-
-
-# --- the kernel ------------------------------------------------------------------------------------------------------
-
-
-def frontend_of(candidate: object, language: str) -> Frontend | None:
-    """The front end that runs ``candidate``, ``None`` for an object that is no kernel of ``language``."""
-    return next((each for each in frontends(language) if each.function(candidate) is not None), None)
-
-
-def kernels_of(module: ModuleType, language: str = "nki") -> list[Kernel]:
-    """The kernels that ``module`` itself defines, in source order; one that a class holds is ``Class.name``."""
-    found: dict[str, Kernel] = {}
-    for name, bound in _defined(module):
-        value = absent.decorated(bound) or bound
-        front = frontend_of(value, language)
-        if front is None:
-            continue
-        code = getattr(inspect.unwrap(cast(Any, front.function(value))), "__code__", None)
-        if code is None or not _same_file(code.co_filename, module):
-            continue
-        if "." in name and code.co_varnames[:1] in (("self",), ("cls",)):
-            continue  # it needs an object of its class
-        found[name] = Kernel(name, front.name, code.co_firstlineno, front.is_part(value))
-    return sorted(found.values(), key=lambda kernel: (kernel.line, kernel.name))
-
-
-def _defined(module: ModuleType) -> Iterator[tuple[str, object]]:
-    """The names of a module, and those that its classes hold."""
-    for name, bound in list(vars(module).items()):
-        yield name, bound
-        if inspect.isclass(bound) and bound.__module__ == module.__name__ and bound.__qualname__ == name:
-            for member, value in list(vars(bound).items()):
-                yield f"{name}.{member}", value.__func__ if isinstance(value, staticmethod) else value
-
-
-def _same_file(filename: str, module: ModuleType) -> bool:
-    return os.path.abspath(filename) == os.path.abspath(module.__file__ or "")
-
-
-def _kernel(module: ModuleType, name: str, language: str) -> tuple[Any, Frontend]:
-    """The kernel object called ``name``, and what runs it."""
-    value = getattr(module, name, None) if "." not in name else dict(_defined(module)).get(name)
-    front = frontend_of(value, language)
-    if front is not None:
-        return value, front
-    if isinstance(value, absent.Placeholder) and absent.decorated(value) is not None:
-        raise absent.refusal(value)
-    if value is not None:
-        raise CaseError(f"'{name}' of {module.__file__} is not a kernel: it is not decorated with {JIT[language]}")
-    names = [kernel.name for kernel in kernels_of(module, language)]
-    near = difflib.get_close_matches(name, names, 1)
-    hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(names) or 'none'}"
-    raise CaseError(f"{module.__file__} has no kernel '{name}': {hint}")
-
-
 def _decorated(function: Any) -> Any:
     """A function of Beta 2 as a kernel."""
     return importlib.import_module(".beta2.nki", _PACKAGE).jit(function)
@@ -413,12 +345,12 @@ def _decorated(function: Any) -> Any:
 
 def _run(request: Request, case: Case) -> Run:
     module = load(request.file)
-    is_function = request.function and inspect.isfunction(getattr(module, case.kernel, None)) and case.make is None
+    is_function = request.function and case.make is None and is_part(module, case.kernel, request.language)
     if is_function:
         setattr(module, case.kernel, _decorated(getattr(module, case.kernel)))
     launched, values = case, None
     if case.make is None:
-        kernel, front = _kernel(module, case.kernel, request.language)
+        kernel, front = kernel_of(module, case.kernel, request.language)
     else:
         kernel, front, launched, values = _made(module, case, request)
     known = memory_of(front.language).hardware
@@ -444,7 +376,7 @@ def _run(request: Request, case: Case) -> Run:
 
 def _made(module: ModuleType, case: Case, request: Request) -> tuple[Any, Frontend, Case, dict[str, Any] | None]:
     """The kernel that a factory's case comes to launch, what runs it, the case on its grid, and its arguments."""
-    imported = {name for node in statements(_tree_of(request.file)) for name in _imported(node)}
+    imported = {name for node in statements(tree_of(request.file)) for name in _imported(node)}
     found = launched_by(module, case, "beta1" if "neuronxcc" in imported else "beta2")
     front = frontend_of(found.kernel, request.language)
     if front is None:
@@ -462,7 +394,7 @@ def _imported(node: ast.stmt) -> list[str]:
 def _observed(request: Request, case: Case) -> Observation:
     module = load(request.file)
     made = None if case.make is None else _made(module, case, request)
-    kernel, front = _kernel(module, case.kernel, request.language) if made is None else made[:2]
+    kernel, front = kernel_of(module, case.kernel, request.language) if made is None else made[:2]
     if front.name != "beta1":
         return Observation(())
     launch = importlib.import_module(".beta1.launch", _PACKAGE).launch

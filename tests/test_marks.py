@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from first_rung import FIRST, Options, rewrite
@@ -164,11 +165,17 @@ FROM_THE_ORIGINAL = {
 """The goldens that ``--unsafe`` finishes from the original alone, and why."""
 
 
+@cache
+def rewritten(name: str, *, unsafe: bool) -> Report:
+    """The rewrite of a golden, which several tests begin with."""
+    return rewrite_report("k.py", GOLDENS[name].before.encode(), codemods.Options(unsafe=unsafe))
+
+
 def reviewed_goldens() -> Iterator[tuple[str, Report]]:
     """The goldens of which ``--unsafe`` rewrites more, and what is written without it."""
     for name, golden in sorted(GOLDENS.items()):
         if not golden.is_beta2_only and golden.target in NAMES:
-            safe = rewrite_report("k.py", golden.before.encode(), codemods.Options())
+            safe = rewritten(name, unsafe=False)
             if safe.findings:
                 yield name, safe
 
@@ -177,7 +184,7 @@ def test_unsafe_behind_safe_is_unsafe_at_once_or_says_to_undo():
     """What the second run cannot finish, it leaves as it was, finds all of it again, and says how to finish it."""
     differing = set()
     for name, safe in reviewed_goldens():
-        once = rewrite_report("k.py", GOLDENS[name].before.encode(), codemods.Options(unsafe=True))
+        once = rewritten(name, unsafe=True)
         twice = rewrite_report("k.py", safe.after, codemods.Options(unsafe=True))
         third = rewrite_report("k.py", twice.after, codemods.Options(unsafe=True))
         assert "failed" not in (safe.status, once.status, twice.status), (name, twice.reason)
@@ -193,8 +200,8 @@ def ignoring() -> Iterator[tuple[str, str]]:
     """Each golden of Beta 1 with each rule that it applies, but for those whose imports stay Beta 1's."""
     for name, golden in sorted(GOLDENS.items()):
         if not golden.is_beta2_only and golden.target in NAMES:
-            report = rewrite_report("k.py", golden.before.encode(), codemods.Options(unsafe=True))
-            yield from ((name, code) for code in sorted(report.applied) if code != codes.NAMESPACE)
+            applied = rewritten(name, unsafe=True).applied
+            yield from ((name, code) for code in sorted(applied) if code != codes.NAMESPACE)
 
 
 def test_what_an_ignored_rule_leaves_is_found_again() -> None:
@@ -207,11 +214,9 @@ def test_what_an_ignored_rule_leaves_is_found_again() -> None:
             continue
         tried += 1
         again = rewrite_report("k.py", first.after, codemods.Options(unsafe=True))
-        is_whole = first.after == rewrite_report("k.py", source, codemods.Options(unsafe=True)).after
-        assert again.findings or again.status == "failed" or check_source(first.after.decode()) or is_whole, (
-            name,
-            code,
-        )
+        is_whole = first.after == rewritten(name, unsafe=True).after
+        is_found = again.findings or again.status == "failed" or check_source(first.after.decode())
+        assert is_found or is_whole, (name, code)
     assert tried > 50
 
 

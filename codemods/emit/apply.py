@@ -325,7 +325,8 @@ class _Rebuild:
     def _decorators(self, old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
         """The decorators of a function, and the comments of those that go."""
         changes: dict[str, object] = {}
-        decorators = [cst.Decorator(cst.Name("staticmethod"))] if old in self.edits.static else []
+        new = self.edits.new_decorators.get(old)
+        decorators = [cst.Decorator(cst.parse_expression(new))] if new else []
         comments: Lines = []
         for expression, decorator in zip(old.decorator_list, node.decorators, strict=True):
             if expression in self.edits.dropped_decorators:

@@ -68,8 +68,8 @@ class Edits:
     dead: dict[ast.If, tuple[str, New]] = field(default_factory=dict)
     """Sides of conditions (``body`` or ``orelse``) that never run, and what stands there instead."""
     dropped_decorators: set[ast.expr] = field(default_factory=set)
-    static: set[ast.FunctionDef] = field(default_factory=set)
-    """Functions of classes that become static methods."""
+    new_decorators: dict[ast.FunctionDef, str] = field(default_factory=dict)
+    """The decorator that a function gets, above those that it has."""
     bases: dict[ast.ClassDef, str] = field(default_factory=dict)
     class_decorators: dict[ast.ClassDef, str] = field(default_factory=dict)
     dropped_parameters: set[ast.arg] = field(default_factory=set)

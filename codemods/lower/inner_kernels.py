@@ -43,7 +43,7 @@ def rewrite(module: Module) -> Iterator[ast.FunctionDef]:
             continue
         decorators.rewrite(module, kernel)
         if isinstance(around[-1], ast.ClassDef) and not static:
-            module.plan.edits.static.add(kernel)
+            module.plan.edits.new_decorators[kernel] = "staticmethod"
             module.plan.applied[decorators.CODE] += 1
             module.plan.touched.add(around[0].name)
         yield kernel

@@ -22,25 +22,12 @@ from functools import cached_property
 
 from nki_migrate.runtime.spec import beta1
 from nki_migrate.runtime.spec.grammar import blocks
+from nki_migrate.runtime.spec.launchers import KERNEL_DECORATORS, given_kernel
 
 from ..syntax.module_level import Definition, module_definitions, module_statements
 from ..syntax.names import Import, canonical, dotted, imports
 from ..syntax.node_index import children, indexed, indexed_together, of_kinds, walk
 from .links import Link, links, links_between
-
-OUTPUT_HARNESSES = {"torch_neuronx.nki_jit", "torch_neuronx.xla_impl.ops.nki_jit"}
-"""PyTorch's first launchers: kernels of theirs could write to tensors that they get (``reference/beta1.md`` 3.7)."""
-KERNEL_DECORATORS = {
-    "nki.jit",
-    "nki.trace",
-    "nki.baremetal",
-    "nki.benchmark",
-    "nki.profile",
-    "nki.simulate_kernel",
-    *OUTPUT_HARNESSES,
-}
-_CALLERS = {"nki_call"}
-"""Functions of the frameworks that launch the kernel that they get, by their last name."""
 
 _ON_HOST = {"nl.static_cast", "nl.nc", "nl.spmd_dim", "nl.finfo", "nl.sizeinbytes", "nisa.get_nc_version"}
 _TRACED_KINDS = {"function", "method"}
@@ -84,11 +71,13 @@ class Evidence:
 class KernelCode:
     """The evidence for each function and method that is kernel code; what has none is host code.
 
-    ``speaking`` are those that name anything of NKI but a data type, ``classes`` those that kernel code
-    names or is in, and those with tensors of kernels for fields.
+    ``launchers`` are the canonical names of what a function is given to that launches it. ``speaking`` are those
+    that name anything of NKI but a data type, ``classes`` those that kernel code names or is in, and those with tensors
+    of kernels for fields.
     """
 
     evidence: Mapping[ast.FunctionDef, Evidence]
+    launchers: Mapping[ast.FunctionDef, Sequence[str]]
     speaking: frozenset[ast.FunctionDef]
     classes: frozenset[ast.ClassDef]
 
@@ -109,14 +98,16 @@ class KernelCode:
 def kernel_code(trees: Mapping[str, ast.Module], naming: Naming = BETA1) -> KernelCode:
     """The kernel code of the modules ``trees``, by path, that import from each other."""
     files = _files(trees, naming)
-    found = _shown_by_themselves(files)
+    launched = _launched(files)
+    found = _shown_by_themselves(files, launched)
     classes = {
         c for file in files.values() for c in file.classes if any(f in found for f in _functions_in(c)) or file.holds(c)
     }
     homes = _homes(files)
     _add_called(files, homes, found, classes)
     speaking = frozenset(node for node in found if homes[node].speaks(node))
-    return KernelCode(found, speaking, frozenset(classes))
+    launchers = {function: [given.launcher for given in all_given] for function, all_given in launched.items()}
+    return KernelCode(found, launchers, speaking, frozenset(classes))
 
 
 def _files(trees: Mapping[str, ast.Module], naming: Naming) -> dict[str, _File]:
@@ -138,18 +129,25 @@ def _homes(files: Mapping[str, _File]) -> dict[Definition, _File]:
     return homes
 
 
-def _shown_by_themselves(files: Mapping[str, _File]) -> dict[ast.FunctionDef, Evidence]:
-    """The functions that are decorated, launched or traced."""
-    launched: dict[ast.FunctionDef, Evidence] = {}
+def _launched(files: Mapping[str, _File]) -> dict[ast.FunctionDef, list[_Given]]:
+    """The functions that are given to what launches them, and each place."""
+    launched: dict[ast.FunctionDef, list[_Given]] = {}
     for file in files.values():
-        for name, evidence in file.launched:
-            function = _meant(files, file, name)
+        for given in file.launched:
+            function = _meant(files, file, given.kernel)
             if isinstance(function, ast.FunctionDef):
-                launched.setdefault(function, evidence)
-    found = dict(launched)
+                launched.setdefault(function, []).append(given)
+    return launched
+
+
+def _shown_by_themselves(
+    files: Mapping[str, _File], launched: Mapping[ast.FunctionDef, Sequence[_Given]]
+) -> dict[ast.FunctionDef, Evidence]:
+    """The functions that are decorated, launched or traced."""
+    found = {function: given[0].evidence for function, given in launched.items()}
     for file in files.values():
         for function in of_kinds(file.tree, ast.FunctionDef):
-            own = file.decorated(function) or launched.get(function) or file.traced_whole(function)
+            own = file.decorated(function) or found.get(function) or file.traced_whole(function)
             if own is not None:
                 found[function] = own
     return found
@@ -186,7 +184,7 @@ def reach(
     """
     files = _files(trees, naming)
     homes = _homes(files)
-    shown = _shown_by_themselves(files)
+    shown = _shown_by_themselves(files, _launched(files))
     kernels = [function for function, evidence in shown.items() if evidence.kind != "traced"]
     return {
         (homes[kernel].path, kernel): frozenset((homes[each].path, each) for each in _reached(files, homes, kernel))
@@ -256,6 +254,15 @@ def own_nodes(node: ast.AST) -> Sequence[ast.AST]:
     return found
 
 
+@dataclass(frozen=True)
+class _Given:
+    """A kernel that is given to what launches it: the canonical name of that, and the evidence."""
+
+    kernel: ast.expr
+    launcher: str
+    evidence: Evidence
+
+
 class _File:
     """One module while its functions are read."""
 
@@ -282,10 +289,10 @@ class _File:
     @cached_property
     def handed(self) -> set[str]:
         """The names of the functions that are launched here."""
-        return {name.id for name, _ in self.launched if isinstance(name, ast.Name)}
+        return {given.kernel.id for given in self.launched if isinstance(given.kernel, ast.Name)}
 
     @cached_property
-    def launched(self) -> tuple[tuple[ast.expr, Evidence], ...]:
+    def launched(self) -> tuple[_Given, ...]:
         """What is given to a harness, or to a caller of the frameworks."""
         return tuple(self._launched())
 
@@ -325,19 +332,11 @@ class _File:
                 return self._evidence("decorated", decorator)
         return None
 
-    def _launched(self) -> Iterator[tuple[ast.expr, Evidence]]:
-        """What is given to a harness, ``nki.benchmark(warmup=5)(kernel)``, or to a caller of the frameworks."""
+    def _launched(self) -> Iterator[_Given]:
         for call in of_kinds(self.tree, ast.Call):
-            if not call.args:
-                continue
-            harness = call.func.func if isinstance(call.func, ast.Call) and not call.func.args else call.func
-            name = self._imported(harness)
-            if name in KERNEL_DECORATORS or name.rpartition(".")[2] in _CALLERS:
-                given = call.args[0]
-                if isinstance(given, ast.Call) and self._imported(given.func) == "functools.partial" and given.args:
-                    given = given.args[0]
-                given = given.value if isinstance(given, ast.Subscript) else given
-                yield given, self._evidence("launched", call)
+            given = given_kernel(call, self._imported)
+            if given is not None:
+                yield _Given(*given, self._evidence("launched", call))
 
     def traced(self, function: ast.FunctionDef) -> Evidence | None:
         """The first place where a function does what only traced code can."""

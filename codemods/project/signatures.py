@@ -6,11 +6,11 @@ import ast
 from collections.abc import Mapping
 
 from nki_migrate.runtime.spec.grids import GRID_PARAMETERS
+from nki_migrate.runtime.spec.launchers import OUTPUT_HARNESSES
 
 from ..syntax.names import dotted, imports
 from ..syntax.node_index import walk
 from ..syntax.nodes import default_values, positional_parameters
-from .kernel_code import OUTPUT_HARNESSES
 
 
 def misfit(tree: ast.Module, local: Mapping[str, str], home: ast.Module) -> str:

@@ -7,11 +7,13 @@ import builtins
 from collections import Counter
 from functools import cached_property
 
+from nki_migrate.runtime.spec.launchers import KERNEL_DECORATORS
+
 from ..syntax.module_level import module_definitions, module_statements, stand_ins
 from ..syntax.names import Import, canonical, dotted, imports
 from ..syntax.node_index import indexed, of_kinds
 from ..syntax.nodes import bound_by, inner_functions, written_names
-from .kernel_code import KERNEL_DECORATORS, decorator_name
+from .kernel_code import decorator_name
 
 
 class Symbols:

@@ -82,6 +82,8 @@ def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[st
             continue
         if node in edits.dropped_decorators:
             continue
+        if isinstance(node, ast.FunctionDef):
+            add(edits.new_decorators.get(node, ""))
         if isinstance(node, ast.ClassDef):
             add(edits.bases.get(node, ""))
             add(edits.class_decorators.get(node, ""))

@@ -12,11 +12,12 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
+from nki_migrate.runtime.spec.launchers import KERNEL_DECORATORS
+
 from ..analysis.body_values import ClassItself, Known, Text, Thing, Undecided
 from ..analysis.classes import class_named, class_of
 from ..expr.emission import New, Refuse
 from ..expr.values import Function, Grid, Hbm, Index, Mask, Python, Several, Tile, Value
-from ..project.kernel_code import KERNEL_DECORATORS
 from ..syntax.node_index import walk
 from .bodies import Facts, bound, method_call, result
 from .expressions import is_pure, render, render_stable

@@ -1,9 +1,11 @@
 """NKI002 decorators: one plain ``@nki.jit`` on what is launched, nothing on what a kernel calls.
 
-Why: Beta 2 has no modes. ``@nki.jit(mode='trace')`` on a helper, and ``@nki.jit`` on a function that another kernel
-of the module calls, are removed; ``mode=`` of a kernel is dropped. ``enable_stack_allocator`` and
-``skip_middle_end_transformations`` steer a compiler that is gone, and are removed. A kernel in the body of a class gets
-``@staticmethod``: a kernel of Beta 1 was no function, to which an object would pass itself.
+Why: Beta 2 launches what ``@nki.jit`` decorates. A function without a decorator that Beta 1 launched by a harness, by
+``nki.simulate_kernel`` or by ``nki_call`` gets one. Beta 2 has no modes. ``@nki.jit(mode='trace')`` on a helper, and
+``@nki.jit`` on a function that another kernel of the module calls, are removed; ``mode=`` of a kernel is dropped.
+``enable_stack_allocator`` and ``skip_middle_end_transformations`` steer a compiler that is gone, and are removed. A
+kernel in the body of a class gets ``@staticmethod``: a kernel of Beta 1 was no function, to which an object would pass
+itself.
 
 Safe. *Review* (``--unsafe`` writes it): ``nki.jit`` for ``nki_jit`` of torch_neuronx, on a kernel that returns
 something. Left alone: options that change how the kernel was compiled, ``force_auto_alloc`` (it switched the addresses
@@ -17,9 +19,10 @@ from __future__ import annotations
 
 import ast
 
+from nki_migrate.runtime.spec.launchers import OUTPUT_HARNESSES
+
 from ..expr.emission import Refuse
 from ..project.host import HARNESSES
-from ..project.kernel_code import OUTPUT_HARNESSES
 from ..project.program import Module
 from ..syntax.module_level import is_main, module_statements
 from ..syntax.names import dotted
@@ -48,6 +51,17 @@ def rewrite(module: Module, function: ast.FunctionDef) -> None:
         refusal = module.program.draft.attempt(_decorator, module, function, decorator)
         if refusal is not None:
             module.report(refusal)
+    if _needs_decorator(module, function):
+        module.plan.edits.new_decorators[function] = f"{module.alias('nki')}.jit"
+        module.plan.applied[CODE] += 1
+        module.plan.touched.add(function.name)
+
+
+def _needs_decorator(module: Module, function: ast.FunctionDef) -> bool:
+    """Was a function launched without a decorator, by what Beta 2 does not have?"""
+    launchers = module.program.kernel_code.launchers.get(function, ())
+    is_bare = not function.decorator_list and module.options.enabled(CODE)
+    return bool(launchers) and is_bare and "nki.jit" not in launchers and not called_by_kernel(module, function)
 
 
 def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:

@@ -5,6 +5,7 @@ what the first three did: compile a kernel alone, measure it on the device, and 
 They stay, under a finding that names what took their place: ``nki.jit`` and a launch on the framework's tensors (from
 0.5 on also on NumPy arrays, with no framework); for latencies and traces ``neuron-explorer capture`` of the NEFF that
 ``NEURON_RT_INSPECT_ENABLE=1`` saves. Nothing imitates them: a clock on the host measures something else.
+``nki_call`` of jax_neuronx launches kernels of the old namespace: it stays under a finding, too.
 ``nki.simulate_kernel(kernel[grid], x)`` becomes ``kernel[grid](x)``, which runs on a CPU under ``nki-migrate emulate``
 and ``pytest --nki-emulate``, and on the device elsewhere.
 ``nl.static_cast(array, dtype)`` of NumPy arrays is ``array.astype(dtype)``. ``logging.OFF``, which Python's ``logging``
@@ -17,7 +18,7 @@ loops over ``nl.affine_range``, pins a tile); or that other kernel code of these
 types, constants, ``nl.nc``, casts and launches are no evidence, and neither are kernels of Beta 2 (``import nki``).
 
 Safe: the casts, and the level. *Review* (``--unsafe`` writes it): simulations. Manual: harnesses, what they measured,
-and ``nki_jit``.
+``nki_jit`` and ``nki_call``.
 
 Source: NKI 2.28, release notes (the harnesses raise NotImplementedError); nki.jit of the API reference (NumPy arrays:
 from 2.31 on); "Profile a NKI Kernel" of the NKI guides (Neuron Explorer).
@@ -28,12 +29,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from nki_migrate.runtime.spec.launchers import CALLERS, OUTPUT_HARNESSES
 from nki_migrate.runtime.spec.versions import V05, version
 
 from ..expr.emission import New, Refuse
 from ..model import AFTER
 from ..project.host import HARNESSES, Owner, assigned
-from ..project.kernel_code import OUTPUT_HARNESSES
 from ..project.program import Module
 from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import SIMPLE, bound_by
@@ -185,6 +186,9 @@ class _Host:
             self._writes_outputs(node)
         if name in HARNESSES:
             raise harness(self.module, options, name)
+        if name.rpartition(".")[2] in CALLERS:
+            message = f"{name} launches kernels of Beta 1"
+            raise Refuse(node, CODE, message, "call the kernel under nki.jit itself, and take what it returns")
         if name not in _ON_HOST or options is not node:
             return None
         if not self.module.options.enabled(CODE):

@@ -30,13 +30,13 @@ import ast
 import posixpath
 
 from nki_migrate.runtime.spec.beta2_language import LIBRARIES
+from nki_migrate.runtime.spec.launchers import OUTPUT_HARNESSES
 
 from ..expr.emission import New, Refuse
 from ..expr.tables import beta2_has
 from ..model import KEPT
 from ..project import leftovers
 from ..project.beta1_aliases import MODULES, beta1_aliases
-from ..project.kernel_code import OUTPUT_HARNESSES
 from ..project.program import Module
 from ..project.usage import names_left
 from ..project.vendor_kernels import CODE, home_of, under_review
