@@ -42,6 +42,7 @@ from ..rules.psum_accumulation import bound_anew, check_group
 from ..syntax import codes
 from ..syntax.codes import MASKS
 from .access import operand
+from .choices_of_tiles import chosen_tile
 from .computations import is_computation, method_of
 from .fillings import as_large_as
 from .partitions import check_partitions
@@ -134,7 +135,9 @@ def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
 
 
 def _computed(scope: Scope, node: ast.expr) -> Operand | None:
-    return temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
+    if is_computation(scope, node):
+        return temporary(scope, node)
+    return chosen_tile(scope, node) if isinstance(node, ast.IfExp) else operand(scope, node)
 
 
 def temporary(scope: Scope, node: ast.expr) -> Operand:

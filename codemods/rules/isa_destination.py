@@ -38,6 +38,7 @@ from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.values import Mask
 from ..lower.access import operand as operand_of
+from ..lower.choices_of_tiles import TILES_OR_NUMBERS, tile_or_number
 from ..lower.compute import Call, copy_of, in_sbuf, materialized
 from ..lower.products import cut_product, operand_masks
 from ..render.clipping import cut, kept
@@ -71,7 +72,8 @@ def arguments(call: Call, order: tuple[str, ...]) -> list[tuple[str, Operand | s
         if name == "op" or (name in PARAMETERS and call.has(name)):
             result.append((name, token(call, name)))
         elif call.has(name):
-            result.append((name, call.value(name)))
+            either = tile_or_number(call.scope, call.arguments[name]) if name in TILES_OR_NUMBERS else None
+            result.append((name, call.value(name) if either is None else either))
     return result
 
 
