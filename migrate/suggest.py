@@ -50,6 +50,7 @@ TAKES_TILES = "it seems to take tiles of the kernels that call it"
 HELPS = "it returns no tensor to its caller, and is a part of another kernel"
 """The reason of one that gives numbers, or writes to tiles of the kernel that calls it."""
 _WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'|to be a tile, got"
+_DESTINATION = "destination of an assignment"
 _NO_OUTPUT = "has no output"
 _LOCAL = "Failed to infer tile from tensor"
 """The failure of a kernel that returns a tensor of SBUF with block dimensions."""
@@ -417,7 +418,8 @@ def _obstacle(search: Search) -> str:
     endings = search.endings if _NO_OUTPUT in failure.message else [(failure.file, failure.line, failure.message)]
     for file, number, message in endings:
         asking = linecache.getline(file, number).strip()
-        if re.search(_WANTS_TILE, message) and _takes_tiles(asking, case):
+        asked = asking.partition("=")[0] if _DESTINATION in message else asking
+        if re.search(_WANTS_TILE, message) and _takes_tiles(asked, case):
             return f"{TAKES_TILES}, which no launch can give: see {os.path.basename(file)}:{number} (`{asking}`)"
     if search.alike >= _ALWAYS:
         alike = f"all {search.alike} proposals that ended there failed alike, so no argument seems to change it"
@@ -432,6 +434,6 @@ def _tensors(case: Case) -> str:
 
 
 def _takes_tiles(line: str, case: Case) -> bool:
-    """Does the line compute with an argument itself, which a launch can only put in HBM?"""
+    """Does a line, or its target, use an argument itself, which a launch can only put in HBM?"""
     words = set(re.findall(r"\w+", line.partition("#")[0]))
     return any(name in words for name in case.args)

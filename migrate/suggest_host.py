@@ -295,7 +295,7 @@ def _of_tensor(name: str, owner: _Tensor, args: Sequence[object], dtype: str, is
 
 def _shape_given(name: str, args: Sequence[object], keywords: Env) -> tuple[int, ...]:
     """The shape that a call makes a tensor of: an argument, or all of them; empty if it tells none."""
-    if name in (*_FROM_SHAPE, "randint"):
+    if name in (*_FROM_SHAPE, *_FROM_SIZES, "randint"):
         given = [*(keywords[key] for key in ("size", "shape") if key in keywords), *args]
         found = next((each for each in given if isinstance(each, tuple) and _are_sizes(each)), None)
         if found:

@@ -53,6 +53,7 @@ if __name__ == "__main__":
         "k = nki.jit(kernel)\nk(np.empty(shape=(8, 4)), np.random.normal(0, 1, size=(8, 4)))",
         "x = np.ones((2, 16)).reshape(8, -1)\nkernel.func(x, np.zeros_like(x) + 1)",
         "x = torch.randn(4, 8, dtype=torch.float32).t()\nkernel(x, x.permute(0, 1))",
+        "f = nki.baremetal()(kernel)\nf(np.random.random_sample([8, 4]), np.random.random_sample((8, 4)))",
     ],
 )
 def test_launches_of_a_wrapped_kernel_are_launches_of_it(launch: str) -> None:

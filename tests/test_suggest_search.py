@@ -269,6 +269,19 @@ def test_a_function_that_takes_tiles_is_told(tmp_path: Path, capsys: pytest.Capt
     assert end.value.code == 1 and "seems to take tiles" in capsys.readouterr().err
 
 
+def test_a_kernel_that_assigns_to_its_own_tensor_of_hbm_takes_no_tiles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line names an argument, too, but what it may not assign to is the kernel's own."""
+    path = tmp_path / "own.py"
+    own = "    own = nl.ndarray((128, 4), dtype=x.dtype, buffer=nl.hbm)\n    own[...] = nl.load(x)\n"
+    path.write_text(f"{HEAD}@nki.jit\ndef k(x):\n{own}    return own\n")
+    with pytest.raises(SystemExit) as end:
+        main(["cases", "suggest", "--jobs", "2", "--seconds", "4", str(path)])
+    said = capsys.readouterr().err
+    assert end.value.code == 1 and "err_unsupported_memory" in said and "seems to take tiles" not in said
+
+
 @pytest.mark.parametrize(
     "body",
     [
