@@ -37,7 +37,17 @@ from .suggest_facts import parameters
 from .suggest_host import host_cases
 from .suggest_objects import with_fields_of
 from .suggest_proposals import options_of, proposed_cases
-from .suggest_search import Ask, Hunt, Search, constants, elements, is_stop, with_varied_integers, without_mixing
+from .suggest_search import (
+    WANTS_TILE,
+    Ask,
+    Hunt,
+    Search,
+    constants,
+    elements,
+    is_stop,
+    with_varied_integers,
+    without_mixing,
+)
 
 _RUN_SECONDS = 6.0
 """A case that takes longer is too large to be a good one."""
@@ -49,7 +59,6 @@ TAKES_TILES = "it seems to take tiles of the kernels that call it"
 """The reason of a function that is decorated like a kernel and is a part of others."""
 HELPS = "it returns no tensor to its caller, and is a part of another kernel"
 """The reason of one that gives numbers, or writes to tiles of the kernel that calls it."""
-_WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'|to be a tile, got"
 _DESTINATION = "destination of an assignment"
 _NO_OUTPUT = "has no output"
 _LOCAL = "Failed to infer tile from tensor"
@@ -419,7 +428,7 @@ def _obstacle(search: Search) -> str:
     for file, number, message in endings:
         asking = linecache.getline(file, number).strip()
         asked = asking.partition("=")[0] if _DESTINATION in message else asking
-        if re.search(_WANTS_TILE, message) and _takes_tiles(asked, case):
+        if re.search(WANTS_TILE, message) and _takes_tiles(asked, case):
             return f"{TAKES_TILES}, which no launch can give: see {os.path.basename(file)}:{number} (`{asking}`)"
     if search.alike >= _ALWAYS:
         alike = f"all {search.alike} proposals that ended there failed alike, so no argument seems to change it"

@@ -11,6 +11,7 @@ import contextlib
 import heapq
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,8 +29,10 @@ from .suggest_repairs import repairs
 from .variants import resized, sizes, with_number
 
 _BATCH = 4
+WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'|to be a tile, got"
+"""The failure of what gets a tensor in HBM, where no shape and no type helps."""
 _HOPELESS = 24
-"""Runs that ended alike at what the emulator does not model before no more are tried."""
+"""Runs that ended alike, at what no argument changes, before no more are tried."""
 _STARTS = 8
 """Proposals that are tried before anything else."""
 _PLAIN_SIZES = (128, 512, 256, 64, 1, 2, 4, 8, 1024, 2048)
@@ -103,12 +106,15 @@ class Search:
 
     @property
     def hopeless(self) -> bool:
-        """Did all come to one place that the emulator does not model, or did many end there and none behind it?"""
-        if self.obstacle is None or not self.obstacle[1].undecided:
+        """Did all come to one place that no argument changes, or did many end there and none behind it?
+
+        That is one that the emulator does not model, or one that wants a tile where there is a tensor in HBM.
+        """
+        failure = self.obstacle[1] if self.obstacle is not None else None
+        if failure is None or not (failure.undecided or re.search(WANTS_TILE, failure.message)):
             return False
-        failure = self.obstacle[1]
         ended = self.endings[failure.file, failure.line, failure.message]
-        return self.alike >= _HOPELESS or ended >= 4 * _HOPELESS
+        return self.alike >= _HOPELESS or ended >= 2 * _HOPELESS
 
 
 @dataclass(order=True)
