@@ -51,7 +51,7 @@ def numbers_of(workers: Pool, folder: Path, name: str, chosen: random.Random) ->
 def test_a_golden_that_is_changed_a_little_gives_no_other_numbers(tmp_path: Path) -> None:
     chosen, became = random.Random(0), []
     with pool(1) as workers:
-        for number in range(examples(60)):
+        for number in range(examples(40)):
             became.append(numbers_of(workers, tmp_path / str(number), chosen.choice(NAMES), chosen))
     assert not [said for word, said in became if word == "different"]
     assert sum(word == "equal" for word, _ in became) > len(became) / 3
