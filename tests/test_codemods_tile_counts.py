@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from examples import examples
@@ -63,7 +64,6 @@ def test_a_function_counts_as_its_expression_does(spelling: str) -> None:
         ("(n + 128) // 128", "128"),
         ("(n + 127) // 64", "128"),
         ("n // 128 + 1", "128"),
-        ("-(n // 128)", "128"),
         ("math.floor(n / 128)", "128"),
         ("math.ceil(n / 64)", "128"),
         ("n", "128"),
@@ -112,6 +112,26 @@ def test_each_tile_of_a_count_has_elements_where_one_of_both_numbers_is_positive
     step = min(t, other)
     if n > 0 or step > 0:
         assert all(n - i * step > 0 for i in range(eval(spelling.format(t="t"), {"n": n, "t": t, "math": math})))
+
+
+FEWER = {"n - m + 1": False, "n - 2": False, "n - m + 2": True, "n + 1": True, "2 * n": True, "m": True}
+"""What is counted in tiles, and whether tiles of ``n`` need a guard then: sizes of tensors are 1 at least."""
+
+
+@pytest.mark.parametrize("size", ["128", "size"])
+@pytest.mark.parametrize("spelling", SPELLINGS[1:])
+@pytest.mark.parametrize("counted", FEWER)
+def test_tiles_of_what_is_smaller_are_not_guarded(counted: str, spelling: str, size: str) -> None:
+    kernel = KERNEL.replace("    for", "    inner = {inner}\n    assert size > 0\n    for")
+    count = re.sub(r"\bn\b", "inner", spelling).format(t=size)
+    text = rewrite(HEADER + kernel.format(count=count, size=size, inner=counted)).source
+    assert ("_size > 0" in text) == FEWER[counted]
+
+
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(1, 9), st.integers(-9, 9), st.sampled_from(SPELLINGS))
+def test_each_tile_of_what_is_smaller_has_elements(n: int, more: int, t: int, other: int, spelling: str) -> None:
+    counted = eval(spelling.format(t="t"), {"n": n - more, "t": t, "math": math})
+    assert all(n - i * min(t, other) > 0 for i in range(counted))
 
 
 SIZES = """{globals}

@@ -75,25 +75,32 @@ def _last(total: str, tile: str, passes: ast.expr) -> str:
 
 
 def _counts_tiles(scope: Scope, passes: ast.expr, total: str, tile: str) -> bool:
-    """Is ``passes`` how many tiles there are in ``total``, the last one whole or not?
+    """Is ``passes`` at most how many tiles there are in ``total``, the last one whole or not?
 
-    ``tile`` may be the smaller of that size and others: so many of them cover no more.
+    ``tile`` may be the smaller of that size and others: so many of them cover no more. The tiles may be those of
+    something smaller than ``total``: what is left in front of the last of them is proved to be positive.
     """
     match passes:
         case ast.Call(_, [ast.BinOp(left, ast.Div(), right)]) if is_ceiling(passes):
             lefts = [total]
+            rest = algebra.add(algebra.subtract(total, ast.unparse(left)), "1")
         case ast.BinOp(left, ast.FloorDiv(), right):
             lefts = [total, algebra.add(total, ast.unparse(right), "-1")]
+            rest = algebra.add(algebra.subtract(total, ast.unparse(left)), ast.unparse(right))
         case ast.UnaryOp(ast.USub(), ast.BinOp(left, ast.FloorDiv(), right)):
             lefts = [algebra.negative(total)]
+            rest = algebra.add(total, ast.unparse(left), "1")
         case ast.BinOp(ast.BinOp(left, ast.FloorDiv(), right), ast.Add(), ast.Constant(1)):
             lefts = [algebra.add(total, "-1")]
+            rest = algebra.subtract(total, ast.unparse(left))
         case _:
             return False
     size = ast.unparse(right)
     known = _known_formulas(scope)
-    covers = any(algebra.equal(size, each, known) for each in (tile, *_smallest_of(scope, tile)))
-    return covers and any(algebra.equal(ast.unparse(left), each, known) for each in lefts)
+    if not any(algebra.equal(size, each, known) for each in (tile, *_smallest_of(scope, tile))):
+        return False
+    is_same = any(algebra.equal(ast.unparse(left), each, known) for each in lefts)
+    return is_same or (positive(scope, size) and positive(scope, rest))
 
 
 def _smallest_of(scope: Scope, text: str) -> list[str]:

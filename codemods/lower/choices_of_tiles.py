@@ -32,8 +32,11 @@ def chosen_tile(scope: Scope, node: ast.IfExp) -> Operand | None:
     if found is None or not isinstance(found[1], Tile) or found[1].space != "sbuf":
         return None
     name = scope.fresh("chosen_tile")
+    tile = described(name, replace(found[1], declaration=None))
+    if not isinstance(tile, Tile):
+        return None
     scope.emit(f"{name} = {found[0]}")
-    scope.env[name] = tile = described(name, replace(found[1], declaration=None))
+    scope.env[name] = tile
     return of_name(scope, name, tile)
 
 
