@@ -37,6 +37,7 @@ HARNESSES = [
 KEPT = {
     "nki.jit decorates it": "launched = nki.jit(k)",
     "nki.jit decorates it, and a harness launches it": "launched = nki.jit(k)\nnki.simulate_kernel(k, 1)",
+    "it is made a part of kernels": "part = nki.trace(k)\n\n\n@nki.jit\ndef other(x):\n    return part(x)",
     "a kernel calls it": "@nki.jit\ndef other(x):\n    return k(x)\n\n\nnki.simulate_kernel(k, 1)",
 }
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ast
 
-from nki_migrate.runtime.spec.launchers import OUTPUT_HARNESSES
+from nki_migrate.runtime.spec.launchers import LAUNCHERS, OUTPUT_HARNESSES
 
 from ..expr.emission import Refuse
 from ..project.host import HARNESSES
@@ -61,7 +61,7 @@ def _needs_decorator(module: Module, function: ast.FunctionDef) -> bool:
     """Was a function launched without a decorator, by what Beta 2 does not have?"""
     launchers = module.program.kernel_code.launchers.get(function, ())
     is_bare = not function.decorator_list and module.options.enabled(CODE)
-    return bool(launchers) and is_bare and "nki.jit" not in launchers and not called_by_kernel(module, function)
+    return bool(launchers) and is_bare and LAUNCHERS.issuperset(launchers) and not called_by_kernel(module, function)
 
 
 def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:

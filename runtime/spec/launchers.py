@@ -22,6 +22,8 @@ KERNEL_DECORATORS = {
 }
 CALLERS = {"nki_call"}
 """Functions of the frameworks that launch the kernel that they get, by their last name."""
+LAUNCHERS = {"nki.baremetal", "nki.benchmark", "nki.profile", "nki.simulate_kernel", "jax_neuronx.nki_call"}
+"""What launches a function without making it a kernel for others, and Beta 2 does not have."""
 
 
 def given_kernel(call: ast.Call, meant: Callable[[ast.expr], str]) -> tuple[ast.expr, str] | None:
