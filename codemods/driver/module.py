@@ -45,7 +45,7 @@ from ..syntax.nodes import lines_of
 from ..syntax.source import Source
 from .backlog import backlog
 from .earlier_rules import texts_of
-from .rounds import Variants, planned
+from .rounds import Variants, asks_for_more, planned
 
 
 def rewrite(source: str, options: Options | None = None, filename: str = "<string>") -> Outcome:
@@ -161,15 +161,14 @@ def _rewritten_together(
     while True:
         premises = {path: _premises(grids[path], homes.get(path, {}), to_list, resized) for path in read}
         modules, variants = planned(read, options, premises, variants)
-        blocked = {place: reason for module in modules for place, reason in module.plan.blocked.items()}
-        to_resize = {place for module in modules for place in module.plan.to_resize} - resized
-        if not blocked and not to_resize:
+        if not any(map(asks_for_more, modules)):
             for module in modules:
                 grid = grids[module.path]
                 outcome = _outcome(module, originals[module.path], grid.said, module.path in changed)
                 outcomes[module.path] = texts.joined(module.path, outcome)
             return outcomes | _left_together(modules, outcomes, originals)
-        to_list, resized = {**to_list, **blocked}, resized | to_resize
+        blocked = {place: reason for module in modules for place, reason in module.plan.blocked.items()}
+        to_list, resized = {**to_list, **blocked}, resized.union(*(module.plan.to_resize for module in modules))
 
 
 def _premises(grid: Relaunched, homes: Homes, to_list: Mapping[Position, str], resized: frozenset[Resized]) -> Premises:

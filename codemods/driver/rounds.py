@@ -11,7 +11,7 @@ from ..expr.values import Parameters
 from ..lower import inner_kernels
 from ..model import Options
 from ..plan.same_text import copies_needed
-from ..plan.variants import copy_of, report_other_uses, served, variants_of
+from ..plan.variants import MOST, copy_of, report_other_uses, served, variants_of
 from ..project.module_plan import Premises
 from ..project.program import Module, Program, program_of
 from ..render.vector_calls import drop_followed
@@ -32,24 +32,36 @@ def planned(
     """The modules with all edits of their functions planned, and what the calls of each function pass.
 
     ``premises`` are what all rounds know of each module. ``variants`` are what calls passed before these changed, if
-    they did: most of it holds still, and each round reads anew what calls pass.
+    they did: most of it holds still, and each round reads anew what calls pass. Modules that ask for other premises
+    (:func:`asks_for_more`) are planned no further.
     """
     lost = kernel_outputs.lost_writes(program_of(sources, options))
     premises = {path: replace(known, lost_writes=lost) for path, known in premises.items()}
     modules: dict[str, Module] = {}
+    settled = False
     for _ in range(_ROUNDS):
         modules = _walked(sources, options, {p: replace(known, variants=variants) for p, known in premises.items()})
         told = (variants_of(module.summaries.calls) for module in modules.values())
         before, variants = variants, {function: kinds for found in told for function, kinds in found.items()}
-        if _is_settled(modules, before, variants):
+        settled = _is_settled(modules, before, variants)
+        if settled:
             break
+    if any(map(asks_for_more, modules.values())):
+        return list(modules.values()), variants
+    shared: dict[ast.FunctionDef, list[int]] = {}
     if any(len(kinds) > 1 for kinds in variants.values()):
         shared = copies_needed(modules.values())
+    if any(not settled or numbers != list(range(min(len(numbers), MOST))) for numbers in shared.values()):
         last = {p: replace(known, variants=variants, shared=shared) for p, known in premises.items()}
         modules = _walked(sources, options, last)
     for module in modules.values():
         report_other_uses(module)
     return list(modules.values()), variants
+
+
+def asks_for_more(module: Module) -> bool:
+    """Does a module need another style of blocks, or names for sizes of index vectors, to be rewritten?"""
+    return bool(module.plan.blocked or module.plan.to_resize - module.premises.resized)
 
 
 def _is_settled(modules: Mapping[str, Module], before: Variants, variants: Variants) -> bool:
