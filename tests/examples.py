@@ -1,4 +1,4 @@
-"""How many examples the slow random tests take: few of them beside all other tests, many in a run of their own.
+"""How many examples the slow random tests (``pytest.mark.random``) take: few beside all other tests, many in the bench.
 
 ``python tests/bench/random_runs.py`` sets the variable, and runs them.
 """

@@ -241,6 +241,7 @@ def seed_kernel(seed):
     return f"{HEAD}\n@T.prim_func\ndef kernel(A: T.Tensor((8,), 'float32')):\n{body}\n    x = 1\n"
 
 
+@pytest.mark.random
 @settings(max_examples=examples(38), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(("fork", "pinned", "unpinned")), st.sampled_from(("auto", "reuse")))
 def test_generated_kernels_keep_their_addresses_and_comments(seed, goal, mode):

@@ -13,6 +13,7 @@ from nki_migrate.runtime.pool import pool
 MUTANTS = examples(24)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("unsafe", [False, True])
 def test_no_mutant_is_rewritten_wrongly_without_a_word(unsafe: bool) -> None:
     choose = random.Random(11 + unsafe)

@@ -135,6 +135,7 @@ def test_the_spellings_mean_their_numbers(spelling):
     assert [n for n, spellings in SPELLINGS.items() if spelling in spellings] == [eval(spelling, {}, values)]
 
 
+@pytest.mark.random
 @settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.tuples(*(tensors(name) for name in ("alpha", "beta", "gamma"))))
 def test_every_block_lies_where_the_formula_says(migrate, declared):
@@ -148,6 +149,7 @@ def test_every_block_lies_where_the_formula_says(migrate, declared):
     assert addresses(migration.after) == formula
 
 
+@pytest.mark.random
 @settings(max_examples=examples(5), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from((1, 2, 3)), min_size=1, max_size=2), st.sampled_from((32, 64)), st.sampled_from((4, 8)))
 def test_partition_tiles_follow_the_formula(migrate, blocks, rows, columns):
@@ -161,6 +163,7 @@ def test_partition_tiles_follow_the_formula(migrate, blocks, rows, columns):
     assert addresses(migration.after) == expected({"t": tensor}) | {("io", ()): (0, 65536)}
 
 
+@pytest.mark.random
 @settings(max_examples=examples(7), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.sampled_from((1, 2, 3)), st.sampled_from((4, 8)), st.booleans()), min_size=1, max_size=4),

@@ -151,6 +151,7 @@ def loose(source):
     )
 
 
+@pytest.mark.random
 @settings(max_examples=examples(25))
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_every_new_assertion_of_a_random_kernel_is_said(chosen, is_loose):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from examples import examples
 from first_rung import Options, rewrite
 from hypothesis import HealthCheck, given, note, settings
@@ -176,6 +177,7 @@ class GridKernel:
         return HEAD + asks + "\n".join(self.lines) + launch
 
 
+@pytest.mark.random
 @settings(
     max_examples=examples(7), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
@@ -198,6 +200,7 @@ def test_a_random_kernel_loops_over_its_grid_and_is_equal(migrate, chosen, grid)
     assert f"return k(x, grid=({', '.join(['3'] * len(grid))}{',' if len(grid) == 1 else ''}))" in outcome.source
 
 
+@pytest.mark.random
 @settings(
     max_examples=examples(7), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )

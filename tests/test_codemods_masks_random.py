@@ -153,6 +153,7 @@ class Kernel:
         return self.stored(tuple(kept))
 
 
+@pytest.mark.random
 @settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @pytest.mark.parametrize("kind", ["transpose", "matmul", "reduction"])
 @given(chosen=st.randoms(use_true_random=False))

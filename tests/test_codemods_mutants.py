@@ -11,6 +11,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from examples import examples
 from mutants import mutant
 from nki_migrate.codemods import Options, rewrite
@@ -48,6 +49,7 @@ def numbers_of(workers: Pool, folder: Path, name: str, chosen: random.Random) ->
     return ("equal" if equal else "different"), f"{name}: {said} {case.name}"
 
 
+@pytest.mark.random
 def test_a_golden_that_is_changed_a_little_gives_no_other_numbers(tmp_path: Path) -> None:
     chosen, became = random.Random(0), []
     with pool(1) as workers:

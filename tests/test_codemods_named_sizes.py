@@ -73,6 +73,7 @@ class Nest:
         self.slots += 1
 
 
+@pytest.mark.random
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(chosen=st.randoms(use_true_random=False), n=st.integers(1, 12), m=st.integers(-1, 14), flag=st.booleans())
 def test_sizes_of_masks_in_nests_of_loops_are_what_they_were(migrate, chosen, n, m, flag):

@@ -60,6 +60,7 @@ STATEMENTS = (
 )
 
 
+@pytest.mark.random
 @settings(max_examples=examples(15))
 @given(
     st.sampled_from((0, 1, 16, 32, 33, 48, 64, 80, 96, 112)),

@@ -11,6 +11,7 @@ import random
 import tokenize
 from collections import Counter
 
+import pytest
 from examples import examples
 from first_rung import Options, rewrite
 from hypothesis import HealthCheck, given, note, settings
@@ -314,6 +315,7 @@ def check(migrate, source: str, options: Options) -> None:
     assert migration.trouble == ()
 
 
+@pytest.mark.random
 @settings(max_examples=examples(16), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.randoms(use_true_random=False))
 def test_a_random_kernel_is_rewritten_and_equal_or_has_a_finding(migrate, chosen):
@@ -326,6 +328,7 @@ def test_most_of_the_kernels_are_rewritten_whole():
     assert sum(outcome.findings == () for outcome in outcomes) >= 25
 
 
+@pytest.mark.random
 @settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.randoms(use_true_random=False), st.sampled_from(("fold", "loop")))
 def test_another_shape_of_the_blocks_is_equal_or_reported(migrate, chosen, style):

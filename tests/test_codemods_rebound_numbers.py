@@ -121,6 +121,7 @@ class Program:
         return [f"    {line}" for line in self.block(depth - 1)]
 
 
+@pytest.mark.random
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(chosen=st.randoms(use_true_random=False), rows=st.sampled_from([40, 64, 70]), flag=st.booleans())
 def test_numbers_that_are_bound_again_are_rewritten_and_equal_or_have_a_finding(migrate, chosen, rows, flag):

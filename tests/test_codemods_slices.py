@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -123,6 +124,7 @@ def engines_reach(rows: np.ndarray) -> bool:
 EXAMPLES = settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.random
 @EXAMPLES
 @given(PAIRS, st.sampled_from(("plane", "1", "two", "n - 4")))
 def test_a_load_takes_the_elements_that_numpy_takes(migrate, pair, plane):
@@ -133,6 +135,7 @@ def test_a_load_takes_the_elements_that_numpy_takes(migrate, pair, plane):
     check(migrate, kernel(pair, load, "nl.store(out[j_p, j_f], t)"), expected)
 
 
+@pytest.mark.random
 @EXAMPLES
 @given(PAIRS)
 def test_a_store_writes_the_elements_that_numpy_writes(migrate, pair):
@@ -143,6 +146,7 @@ def test_a_store_writes_the_elements_that_numpy_writes(migrate, pair):
     check(migrate, kernel(pair, "t = nl.load(x[0, j_p, j_f])", store), expected)
 
 
+@pytest.mark.random
 @EXAMPLES
 @given(PAIRS.filter(lambda pair: engines_reach(pair[0].values)))
 def test_a_part_of_a_tile_is_the_part_that_numpy_takes(migrate, pair):
@@ -155,6 +159,7 @@ def test_a_part_of_a_tile_is_the_part_that_numpy_takes(migrate, pair):
     check(migrate, kernel(pair, load, "nl.store(out[0:128, 0:96], t)"), expected)
 
 
+@pytest.mark.random
 @EXAMPLES
 @given(
     st.sampled_from((1, 2, 3)),
@@ -183,6 +188,7 @@ def test_tiles_of_a_loop_are_those_of_numpy(migrate, count, size, loop, down, ri
     check(migrate, HEAD + "".join(f"    {line}\n" for line in body), expected)
 
 
+@pytest.mark.random
 @EXAMPLES
 @given(st.sampled_from((2, 3)), st.sampled_from((1, 2)), st.booleans(), st.sampled_from(("x", "t")))
 def test_a_strided_subscript_is_right_or_reported(migrate, step, start, on_rows, tensor):

@@ -60,6 +60,7 @@ COMMENTS = st.lists(
 )
 
 
+@pytest.mark.random
 @settings(max_examples=examples(15), deadline=None)
 @given(st.lists(COMMENTS, min_size=len(BODY), max_size=len(BODY)), st.lists(st.booleans(), min_size=8, max_size=8))
 def test_comments_above_and_behind_any_statement_are_kept_and_change_nothing(above, behind):
@@ -73,6 +74,7 @@ def test_comments_above_and_behind_any_statement_are_kept_and_change_nothing(abo
     assert ast.dump(ast.parse(text)) == PLAIN
 
 
+@pytest.mark.random
 @settings(max_examples=examples(10), deadline=None)
 @given(st.sampled_from((" ", "  ", "   ", "    ", "        ", "\t", "\t\t")), st.integers(0, 3))
 def test_the_indentation_of_the_file_is_that_of_new_statements(indent, empty):

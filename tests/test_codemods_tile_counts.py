@@ -146,6 +146,7 @@ def k(x):
 """
 
 
+@pytest.mark.random
 @settings(max_examples=examples(25))
 @given(st.integers(1, 600), st.integers(1, 128), st.integers(1, 6), st.sampled_from(["one", "each", "sum"]))
 def test_tiles_that_the_sizes_of_the_module_count_are_guarded_where_one_is_empty(

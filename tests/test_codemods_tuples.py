@@ -53,6 +53,7 @@ STORE = "nl.store(out, value=nl.add(state[0], state[1]))"
 LOOPS = ("for i in nl.static_range(2):", "for i in nl.affine_range(2):", "for i in range(2):", "if x.shape[0] > 3:")
 
 
+@pytest.mark.random
 @settings(max_examples=examples(12), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(chosen=st.randoms(use_true_random=False))
 def test_tuples_of_tiles_hold_what_they_held(migrate, chosen):

@@ -107,6 +107,7 @@ KINDS = st.sampled_from(["load", "copy", "reduce", "gather", "scale", "set aside
 PROGRAMS = st.lists(st.tuples(KINDS, PLACES, PLACES), min_size=1, max_size=5)
 
 
+@pytest.mark.random
 @settings(max_examples=examples(75), deadline=None)
 @given(PROGRAMS)
 @example([("copy", -1, 2)])

@@ -57,12 +57,14 @@ def other_numbers(workers: KeptReplies, name: str, options: Options, folder: Pat
             yield case.name
 
 
+@pytest.mark.random
 def test_a_kernel_without_one_of_the_rules_gives_no_other_numbers(workers: KeptReplies, tmp_path: Path) -> None:
     for name, code in pairs(examples(16)):
         options = Options(**{**GOLDENS[name].options, "unsafe": True, "ignore": frozenset({code})})
         assert not [*other_numbers(workers, name, options, tmp_path)], (name, code)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("without", [{"ignore": frozenset({"NKI001"})}, {"select": frozenset({"NKI02", "NKI005"})}])
 def test_a_file_whose_imports_stay_beta_1_stays_as_it_is(without: dict[str, frozenset[str]]) -> None:
     """Its instructions take any keyword without a word: ``nisa.tensor_copy(dst=t, src=u)`` writes nothing there."""

@@ -289,6 +289,7 @@ def outcome(run, text):
     return set()
 
 
+@pytest.mark.random
 @settings(max_examples=examples(50))
 @given(body=st.one_of(bodies(), bodies(illegal=3)))
 def test_a_kernel_runs_if_and_only_if_the_checker_passes_it(run, body):
