@@ -48,15 +48,19 @@ def planned(
             break
     if any(map(asks_for_more, modules.values())):
         return list(modules.values()), variants
-    shared: dict[ast.FunctionDef, list[int]] = {}
     if any(len(kinds) > 1 for kinds in variants.values()):
         shared = copies_needed(modules.values())
-    if any(not settled or numbers != list(range(min(len(numbers), MOST))) for numbers in shared.values()):
-        last = {p: replace(known, variants=variants, shared=shared) for p, known in premises.items()}
-        modules = _walked(sources, options, last)
+        if not settled or not all(map(_keeps_all, shared.values())):
+            last = {p: replace(known, variants=variants, shared=shared) for p, known in premises.items()}
+            modules = _walked(sources, options, last)
     for module in modules.values():
         report_other_uses(module)
     return list(modules.values()), variants
+
+
+def _keeps_all(copies: list[int]) -> bool:
+    """Has each variant of a function a copy of its own? ``copies`` are the numbers of those that serve them."""
+    return copies == list(range(len(copies))) and len(copies) <= MOST
 
 
 def asks_for_more(module: Module) -> bool:
