@@ -52,6 +52,7 @@ def parameter_value(name: str, value: Value) -> Value:
             perhaps_column=column,
             ranks=ranks,
             untold=value.untold,
+            listed=value.listed,
         )
     if isinstance(value, Hbm):
         return Hbm(own_dims(name, value.dims), f"{name}.dtype", value.view, untold=value.untold)

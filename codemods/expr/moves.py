@@ -86,29 +86,26 @@ def _pairs(olds: list[Planned], news: list[ast.Call]) -> Iterator[tuple[Planned,
 
 
 def _declarations(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
-    """``name = call(...)``, ``name = [call(...)]`` and ``name[...].append(call(...))``, in the order of their lines."""
+    """``name = call(...)``, ``name = [call(...), ...]`` and ``name[...].append(call(...))``, in the order of lines."""
     found: list[tuple[str, ast.Call]] = []
     for node in walk(tree):
-        value = _only(node.value) if isinstance(node, ast.Assign) else None
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(value, ast.Call):
-            target, call = node.targets[0], value
-        elif isinstance(node, ast.Call) and _is_append(node) and isinstance(node.args[0], ast.Call):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, values = node.targets[0], _elements(node.value)
+        elif isinstance(node, ast.Call) and _is_append(node):
             assert isinstance(node.func, ast.Attribute)
-            target, call = node.func.value, node.args[0]
+            target, values = node.func.value, [node.args[0]]
         else:
             continue
         while isinstance(target, ast.Subscript):
             target = target.value
         if isinstance(target, ast.Name):
-            found.append((target.id, call))
+            found += [(target.id, value) for value in values if isinstance(value, ast.Call)]
     return iter(sorted(found, key=lambda item: (item[1].lineno, item[1].col_offset)))
 
 
-def _only(value: ast.expr) -> ast.expr:
-    """The one element of a (nested) list of one."""
-    while isinstance(value, ast.List) and len(value.elts) == 1:
-        value = value.elts[0]
-    return value
+def _elements(value: ast.expr) -> list[ast.expr]:
+    """The elements of a (nested) list; anything else is one."""
+    return [e for each in value.elts for e in _elements(each)] if isinstance(value, ast.List) else [value]
 
 
 def _is_append(node: ast.Call) -> bool:

@@ -75,6 +75,11 @@ class Tensors(Python):
 
 
 @dataclass(frozen=True)
+class EmptyList(Python):
+    """A list that has no element yet, and that the function only appends to, indexes, measures and loops over."""
+
+
+@dataclass(frozen=True)
 class Flag(Python):
     """``True`` or ``False``, which a call passes or leaves as the default."""
 
@@ -152,7 +157,8 @@ class Tile(Value):
     yet, ``dims`` partition and free dimensions, all as source expressions. ``dims`` is ``None`` where the rank is
     unknown, ``dtype`` where branches disagree. An ``optional`` tile may be ``None``: what uses it runs where it is not.
     A tile of unknown rank that a reduction made may be a column: ``perhaps_column``. ``ranks`` are those that branches
-    gave it, where that is all that is not known. ``untold``: no call tells whether it is whole.
+    gave it, where that is all that is not known. ``untold``: no call tells whether it is whole. ``listed``: no tensor
+    with block dimensions, but a Python list of tiles that the source itself fills.
     """
 
     space: str
@@ -168,9 +174,10 @@ class Tile(Value):
     ranks: tuple[int, ...] = ()
     origin: object = field(default=None, compare=False)
     untold: bool = field(default=False, compare=False)
+    listed: bool = False
 
     def block(self) -> Tile:
-        return replace(self, blocks=self.blocks[1:])
+        return replace(self, blocks=self.blocks[1:], listed=False)
 
 
 @dataclass(frozen=True)
@@ -311,6 +318,11 @@ class Function(Value):
     home: Any = field(default=None, compare=False)
 
 
+def _layout(tile: Tile) -> object:
+    """The shape of a tile, and what its blocks are."""
+    return tile.dims, tile.blocks, tile.style, tile.listed
+
+
 def merge(a: Value | None, b: Value | None) -> Value:
     """What a name is after two branches."""
     if a is None or b is None:
@@ -324,7 +336,7 @@ def merge(a: Value | None, b: Value | None) -> Value:
     for one, other in ((a, b), (b, a)):
         if isinstance(other, Absent) and isinstance(one, Hbm | Tile) and one.dims is not None:
             return _perhaps(one)
-    if isinstance(a, Tile) and isinstance(b, Tile) and (a.dims, a.blocks, a.style) == (b.dims, b.blocks, b.style):
+    if isinstance(a, Tile) and isinstance(b, Tile) and _layout(a) == _layout(b):
         return _either_tile(a, b)
     return _either_value(a, b)
 

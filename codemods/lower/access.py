@@ -251,7 +251,8 @@ def _blocks(
         name = f"{text.base}[{listed}]" if tile.style == "list" else text.base
         text = replace(text, base=name, value=tile, dims=tile.dims)
         elements = elements[1:]
-    scope.apply(BLOCKS, node)
+    if not value.listed:
+        scope.apply(BLOCKS, node)
     view = replace(text, axes=(None,) * len(tile.dims or ()))
     if tile.style == "fold" and not tile.blocks:
         return _folded(scope, node, view, tile, value, index, elements), []

@@ -51,6 +51,7 @@ from .computations import is_computation
 from .compute import bind
 from .declare import allocator_value, buffer_value, creation, declare, is_bound_again
 from .deques import as_list
+from .listed_tiles import lists_tiles, new_list, tiles_in_list
 from .number_tables import assign_table
 from .operator_values import is_operator, operator_value
 from .star_targets import assign_starred
@@ -104,6 +105,9 @@ def _set(scope: Scope, name: str, value: Value) -> None:
 
 def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> None:
     value = as_list(scope, name, value)
+    if isinstance(value, ast.List) and lists_tiles(scope, name, value):
+        tiles_in_list(scope, statement, name, value)
+        return
     if creation(scope, value) is not None:
         assert isinstance(value, ast.Call)
         if is_bound_again(scope, name, value, statement):
@@ -228,6 +232,9 @@ def _no_number(scope: Scope, name: str, value: ast.expr, text: str) -> Value | N
         return known_slice
     if isinstance(value, ast.List) and not value.elts and is_filled(scope.function, name) and scope.assigned[name] == 1:
         return Tensors(empty=True)
+    empty = new_list(scope, name, value)
+    if empty is not None:
+        return empty
     if _makes_slice(scope, value):
         direct = isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.ds"
         return Slice(text, value) if direct and isinstance(value, ast.Call) else Value()

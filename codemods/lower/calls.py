@@ -54,6 +54,7 @@ from .alternatives import either_place
 from .computations import is_computation
 from .compute import bound_call, place, temporary
 from .kept_functions import kept_store, kept_value
+from .listed_tiles import append_tile, appends_tile
 from .operator_values import operator_argument
 from .tensor_lists import append, either_tensor, listed_tensors
 
@@ -421,6 +422,8 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
     elif module_function(scope, node) is not None:
         text, _ = call_value(scope, node)
         scope.emit(text)
+    elif appends_tile(scope, node):
+        append_tile(scope, node)
     elif not append(scope, node):
         scope.emit(render(scope, node))
 

@@ -27,6 +27,7 @@ from ..syntax.node_index import children, of_kinds, walk
 from .access import operand
 from .computations import is_computation
 from .declare import creation
+from .listed_tiles import loop_of_tiles, makes_tiles
 
 _TAKES_LIST = {"tuple", "list", "min", "max", "sum", "sorted"}
 _STARTS = {"all": "True", "any": "False"}
@@ -49,9 +50,11 @@ def expand(scope: Scope, statement: ast.stmt) -> bool:
     whole = value is not None and next(_evaluated(scope, value), None) is value
     if value is not None and whole and (isinstance(statement, ast.Assign) or isinstance(value, ast.ListComp)):
         assert isinstance(value, _Listed)
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
-        names = [t.id for t in targets if isinstance(t, ast.Name)]
-        if len(names) == len(targets) <= 1 and not set(names) & _names(value):
+        names = _names_bound(statement, value)
+        if names and isinstance(value, ast.ListComp) and makes_tiles(scope, value):
+            _list_tiles(scope, value, names[0])
+            return True
+        if names is not None:
             scope.emit("\n".join(_lines(scope, value, "".join(names))))
             scope.env.update(dict.fromkeys(names, _held(scope, value)))
             return True
@@ -61,6 +64,23 @@ def expand(scope: Scope, statement: ast.stmt) -> bool:
     for root in roots:
         _emit(_loops_before(scope, root), scope)
     return False
+
+
+def _names_bound(statement: ast.stmt, value: ast.expr) -> list[str] | None:
+    """The name that a statement binds to a list, if any; ``None`` where it does more, or the list reads that name."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = [t.id for t in targets if isinstance(t, ast.Name)]
+    return names if len(names) == len(targets) <= 1 and not set(names) & _names(value) else None
+
+
+def _list_tiles(scope: Scope, node: ast.ListComp, name: str) -> None:
+    def head() -> tuple[list[str], set[str]]:
+        generator = node.generators[0]
+        header = _header(scope, node, generator)
+        lines = [*header.before, f"for {header.variable} in {header.iterable}:", *_indented(header.parts, _INDENT)]
+        return lines, {header.variable} | _names(generator.target)
+
+    loop_of_tiles(scope, node, name, head)
 
 
 def _emit(lines: list[str], scope: Scope) -> None:

@@ -133,6 +133,38 @@ def arguments(scope: Scope, node: ast.Call, name: str) -> dict[str, ast.expr]:
 
 def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Value:
     """``name = nl.ndarray(...)``: emit the Beta 2 declaration, and return what ``name`` is now."""
+    planned = _planned(scope, name, node, statement)
+    return _declared(scope, planned, _style(scope, planned)) if isinstance(planned, Plan) else planned
+
+
+def declare_listed(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> tuple[str, Tile, str | None]:
+    """A tile that a Python list ``name`` is to hold: the call that makes it, or its name where it is filled, too.
+
+    With what it is, and what it is filled with (``None``: nothing).
+
+    Raises :class:`Refuse` for a tensor that is no single tile on the chip, and for one with an address.
+    """
+    function = creation(scope, node)
+    assert function is not None
+    if buffer_value(scope, arguments(scope, node, function).get("buffer")) not in ("sbuf", "psum"):
+        message = "a list of tensors that are in HBM, or have addresses"
+        raise Refuse(node, codes.LANGUAGE, message, "give the tensors names of their own")
+    planned = _planned(scope, name, node, statement)
+    if not isinstance(planned, Plan) or planned.blocks:
+        message = "a list of tensors with block dimensions, or of unknown shape"
+        raise Refuse(node, codes.LANGUAGE, message, "give the tensors names of their own")
+    call, left = _made(scope, replace(planned, label=""), planned.dims, "")
+    text = call
+    if left.fill is not None:
+        text = scope.fresh(_tile_name(name))
+        for line in (f"{text} = {call}", *_filled(scope, left, text)):
+            scope.emit(line)
+    scope.module.plan_tensor(Planned(node, name, name if text == call else text, call))
+    return text, Tile(planned.space, planned.dims, planned.dtype), planned.fill
+
+
+def _planned(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Plan | Value:
+    """What is to be declared on the chip; a tensor in HBM, and one like a tensor of unknown rank, are declared here."""
     function = creation(scope, node)
     assert function is not None
     given = _of_another(scope, node, arguments(scope, node, function), function)
@@ -165,8 +197,7 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
     scope.direct = scope.direct or isinstance(buffer, Allocator)
     label, index = _label(scope, given, blocks), block_names(scope, name, blocks)
     owner = shape_owner(scope, given["shape"]) if not blocks else ""
-    plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, label, index, owner)
-    return _declared(scope, plan, _style(scope, plan))
+    return Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, label, index, owner)
 
 
 def _dtype_of(scope: Scope, node: ast.expr) -> str:
@@ -335,10 +366,15 @@ def declaration_lines(
         return [*setup, bound(scope, plan, tile), *_filled(scope, plan, plan.name)]
     element, lines = tile, list(setup)
     if plan.fill is not None:
-        element = scope.fresh(plan.name.removesuffix("s") if plan.name.endswith("tiles") else f"{plan.name}_tile")
+        element = scope.fresh(_tile_name(plan.name))
         lines += [f"{element} = {tile}", *_filled(scope, plan, element)]
     scope.module.plan_tensor(Planned(plan.node, plan.name, element if element != tile else plan.name, tile))
     return list_of_tiles(plan.name, plan.blocks, plan.index, lines, element, tiles)
+
+
+def _tile_name(name: str) -> str:
+    """What one tile of a list is called."""
+    return name.removesuffix("s") if name.endswith("tiles") else f"{name}_tile"
 
 
 def _fold(scope: Scope, plan: Plan) -> tuple[str, ...]:

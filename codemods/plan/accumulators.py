@@ -84,10 +84,14 @@ def _written(scope: Scope, declaration: Declaration) -> tuple[list[New], list[as
 
 
 def _declared_in(function: ast.FunctionDef, call: ast.AST) -> tuple[ast.stmt | None, list[ast.stmt]]:
-    """The statement that ``call`` is the value of, and those that follow in its block."""
+    """The statement whose value ``call`` is, or an element of whose list, and those that follow in its block."""
     for block in (block for node in walk(function) for block in blocks(node)):
         for at, statement in enumerate(block):
-            if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is call:
+            value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+            listed = (
+                value.elts if isinstance(value, ast.List) else [value.elt] if isinstance(value, ast.ListComp) else []
+            )
+            if value is not None and call in (value, *listed):
                 return statement, block[at + 1 :]
     return None, []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from ..analysis.changed_objects import CHANGING
 from ..analysis.name_views import parameter_value
@@ -79,12 +80,14 @@ def tile_of(scope: Scope, element: ast.expr, source: ast.expr) -> dict[str, Valu
         return {element.id: Hbm(None, f"{element.id}.dtype")}
     if not isinstance(element, ast.Name) or not isinstance(value, Tile) or not is_list_of_tiles(value):
         return {}
-    return {element.id: parameter_value(element.id, value.block())}
+    tile = parameter_value(element.id, value.block())
+    return {element.id: replace(tile, declaration=value.declaration) if isinstance(tile, Tile) else tile}
 
 
 def is_list_of_tiles(value: Value | None) -> bool:
     """Is it a list of tiles that the kernel itself has made? (A tensor with blocks cannot be iterated over.)"""
-    return isinstance(value, Tile) and bool(value.blocks) and value.style == "list" and value.declaration is None
+    listed = isinstance(value, Tile) and bool(value.blocks) and value.style == "list"
+    return listed and isinstance(value, Tile) and (value.listed or value.declaration is None)
 
 
 def _sequence(scope: Scope, statement: ast.For, node: ast.expr) -> str:

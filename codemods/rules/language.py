@@ -9,6 +9,8 @@ enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise; ``for a, b 
 the body; ``sum``, ``any``, ``all`` and ``sorted`` of a sequence become loops in functions that the rewrite adds, and so
 do ``sorted``, ``min`` and ``max`` with a key, after a loop that lists the keys. ``list(map(lambda x: f, a))`` and
 ``list(filter(lambda x: c, a))`` are loops like those of comprehensions, which may run over a ``zip``.
+A list of tiles that a kernel fills stays one: ``[nl.load(...) for i in a]`` becomes a loop that appends, and a tile in
+``[nl.load(...), nl.load(...)]`` or ``tiles.append(nl.load(...))`` gets a name first (:mod:`~..lower.listed_tiles`).
 ``isinstance(a, (A, B))`` becomes ``isinstance(a, A) or isinstance(a, B)``: with several types Beta 2 answers false.
 ``a & b`` of two truth values becomes ``a and b``, ``rate > 0`` of a parameter or field that is annotated as a float, or
 that an instruction gets as ``operand0=``, ``float(rate) > 0.0``: the front end compares the types of numbers before
@@ -21,9 +23,10 @@ function that is only called, always with the same number of arguments, become p
 
 Safe: the kernel ends with the same text, the import binds the same name, the loops give the same elements in the same
 order. Left alone, and reported where it stands: every other use (what a ``with`` holds is rewritten all the same),
-comprehensions of tensors or over the result of a call, keys that are no lambda, other ``*args``, dictionaries of
-keywords that are used as such, and whatever else kernel code reads of ``collections``, ``itertools``, ``functools``,
-``operator``, ``copy``, ``heapq`` and ``bisect``.
+lists of tiles that differ in shape, type or memory, are changed, or are handed on, other comprehensions of tensors,
+comprehensions over the result of a call, keys that are no lambda, other ``*args``, dictionaries of keywords that are
+used as such, and whatever else kernel code reads of ``collections``, ``itertools``, ``functools``, ``operator``,
+``copy``, ``heapq`` and ``bisect``.
 
 Source: the texts of the front end of leanprover/KLR (interop/klr/gather.c).
 """
@@ -33,4 +36,4 @@ from __future__ import annotations
 from ..syntax import codes
 
 CODE = codes.LANGUAGE
-GOLDENS = ("forbidden_language", "keyword_dictionary", "instance_of_types")
+GOLDENS = ("forbidden_language", "keyword_dictionary", "instance_of_types", "listed_tiles")
