@@ -12,7 +12,7 @@ from ..expr import algebra
 from ..expr.declarations import Alive, Pinned
 from ..expr.emission import Condition, New, Refuse, asserting
 from ..expr.evaluation import Evaluator
-from ..expr.frames import Analysis, Clamp, FirstMatmul, Joint, Loop, Staircase, Written
+from ..expr.frames import Analysis, Branch, Clamp, FirstMatmul, Joint, Loop, Staircase, Written
 from ..expr.values import Api, Declaration, Function, Hbm, Tile, Value
 from ..project.draft import Draft
 from ..project.own_assertions import check_own
@@ -54,7 +54,7 @@ class Scope:
     psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
     copied: dict[tuple[str, ast.stmt | None], str] = field(default_factory=dict)
     first_matmuls: dict[ast.AST, tuple[Declaration, FirstMatmul]] = field(default_factory=dict)
-    branch: tuple[int, ...] = ()
+    branch: Branch = ()
     blocks: tuple[list[ast.stmt], ...] = ()
     current: ast.stmt | None = None
     called: dict[ast.expr, tuple[str, Value]] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from ..analysis.scope import Scope
 from ..analysis.unit_loops import RANGES, TRACED, bound_in_body
 from ..expr import algebra
 from ..expr.emission import New, Refuse
-from ..expr.frames import Loop
+from ..expr.frames import Loop, Side
 from ..expr.operands import Operand
 from ..expr.values import Flag, Function, Hbm, Keyed, Python, Tile, Value, merge
 from ..lower.alternatives import either_origin
@@ -343,12 +343,12 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
         _one_side(scope, statement, known)
         return
     before, branch, formulas = dict(scope.env), scope.branch, scope.formulas
-    number = statement.lineno * 1000 + statement.col_offset + 1
-    branches = [(number, statement.body), (-number, statement.orelse)]
+    side = Side.of(statement, len(scope.loops))
+    branches = [(side, statement.body), (side.other, statement.orelse)]
     name, holds = none_at_first(scope, statement.test) or ("", True)
     if not holds:
         branches.reverse()
-    told = dict(zip((number, -number), known_absences(scope, statement), strict=True))
+    told = dict(zip((side, side.other), known_absences(scope, statement), strict=True))
     scope.branch = (*branch, branches[0][0])
     scope.env.update(told[branches[0][0]] or {})
     recall(scope, statement.test if holds else None)
@@ -439,7 +439,7 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
     forget_formulas(scope, stale)
     forget_carried(scope, statement)
     before, branch = dict(scope.env), scope.branch
-    scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
+    scope.branch = (*branch, Side.of(statement, len(scope.loops)))
     loops = scope.loops
     scope.loops = (*loops, Loop("", statement, False))
     walk_block(scope, statement.body)
@@ -463,7 +463,7 @@ def _with(scope: Scope, statement: ast.stmt) -> None:
     given = [item.optional_vars for item in statement.items if item.optional_vars is not None]
     scope.env.update({n.id: Value() for target in given for n in of_kinds(target, ast.Name)})
     before, branch, loops = dict(scope.env), scope.branch, scope.loops
-    scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
+    scope.branch = (*branch, Side.of(statement, len(scope.loops)))
     scope.loops = (*loops, Loop("", statement, bool(loops) and loops[-1].traced_once))
     walk_block(scope, statement.body)
     scope.branch, scope.loops = branch, loops

@@ -10,18 +10,59 @@ from .values import Axis, Value
 
 
 @dataclass(frozen=True)
+class Side:
+    """One side of a condition (``number`` is negative for the other one), or the body of a loop that may not run.
+
+    ``loops`` is how many loops stand around it.
+    """
+
+    number: int
+    loops: int
+
+    @classmethod
+    def of(cls, statement: ast.stmt, loops: int) -> Side:
+        """The side where the condition of a statement holds."""
+        return cls(statement.lineno * 1000 + statement.col_offset + 1, loops)
+
+    @property
+    def other(self) -> Side:
+        return Side(-self.number, self.loops)
+
+
+Branch = tuple[Side, ...]
+"""The sides of conditions that a statement stands on, outermost first."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One position of what an instruction writes: a block index, or ``count`` elements from ``start``."""
+
+    start: str
+    count: str
+
+
+@dataclass(frozen=True)
 class Written:
     """One write into a PSUM tensor: by a matmul or not, and whether it adds to what is there.
 
-    ``blocks`` are the block indices of what is written, outermost first (``None``: not known); ``ranges`` the first
-    value and the end of each loop variable in them.
+    ``blocks`` are the block indices of what is written, outermost first (``None``: not known), ``part`` these and what
+    is written of the block, where that is known; ``ranges`` the first value and the end of each loop variable in the
+    indices. ``loops`` are those around that keep the tile, outermost first.
+    ``whole``: all of a tile. ``fresh``: of one that is declared again for it. ``led``: a matmul has certainly written
+    there first. ``ended`` says where the tile was declared again since: the branch, and the loops.
     """
 
     matmul: bool
-    branch: tuple[int, ...]
+    branch: Branch
     adds: bool = False
     blocks: tuple[str | None, ...] = ()
-    ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    part: tuple[Part, ...] | None = None
+    ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False)
+    loops: tuple[ast.stmt, ...] = ()
+    whole: bool = False
+    fresh: bool = False
+    led: bool = False
+    ended: tuple[tuple[Branch, tuple[ast.stmt, ...]], ...] = ()
 
 
 @dataclass(frozen=True)

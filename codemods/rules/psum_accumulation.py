@@ -11,6 +11,9 @@ function overwrites, the arguments of its calls say; where only a trace can tell
 Zeros that Beta 1 wrote into a tile to have something to add to go where the first matmul overwrites all of the tile.
 If that stands in a loop, the output asserts that the loop runs, where that is not known.
 
+Passes of a loop are compared, too: what another instruction writes must not come before the first matmul of a later
+pass, and parts that matmuls overwrite must be apart in all passes. Steps that cannot be compared are asserted.
+
 Safe where the source shows that every group starts with a fresh tile. Left alone: blocks of a list that are
 overwritten again, and matmuls that accumulate onto what another instruction wrote. A product that is added to a tile in
 SBUF has a tile of its own, and is added as any other.
@@ -25,10 +28,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..analysis.unit_loops import bound_in_body, counted
+from ..analysis.psum_writes import (
+    Recurrence,
+    blocks_of,
+    disjoint,
+    exclusive,
+    extremes,
+    is_index,
+    is_replaced,
+    is_whole,
+    leading,
+    part_of,
+    ranges_around,
+    recurrence,
+    repeating,
+    same_blocks,
+)
 from ..expr import algebra
-from ..expr.emission import Refuse
-from ..expr.frames import FirstMatmul, Groups, Written
+from ..expr.emission import LOOPS_THAT_RUN, Refuse
+from ..expr.frames import FirstMatmul, Groups, Part, Written
 from ..expr.operands import Operand
 from ..expr.values import EITHER, Declaration, Tile, Value
 from ..render.patterns import of_name
@@ -39,7 +57,6 @@ from ..syntax.nodes import bound_by, by_parameter, with_names
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
-    from ..expr.frames import Loop
     from ..project.program import Module
 
 CODE = codes.PSUM_ACCUMULATION
@@ -66,8 +83,17 @@ _ELSEWHERE = ast.Pass()
 
 
 def groups_of_others(scope: Scope) -> Groups:
-    """What a function that was walked writes into PSUM tiles of others."""
-    return {d.name: tuple(writes) for d, writes in scope.psum_writes.items() if d.node is _ELSEWHERE}
+    """What a function that was walked writes into PSUM tiles of others, as its callers see it."""
+    others = {d.name: writes for d, writes in scope.psum_writes.items() if d.node is _ELSEWHERE}
+    return {name: tuple(dict.fromkeys(_told(scope, w) for w in writes)) for name, writes in others.items()}
+
+
+def _told(scope: Scope, written: Written) -> Written:
+    """What callers must know of a write: whether each call makes it, and to which blocks."""
+    behind = scope.function.body[:-1]
+    early = any(isinstance(node, ast.Return | ast.Raise) for statement in behind for node in walk(statement))
+    always = not written.branch and not written.loops and not early
+    return Written(written.matmul, (), written.adds, written.blocks, whole=written.whole and always, led=written.led)
 
 
 def check_call(
@@ -88,16 +114,20 @@ def check_call(
         if target is None:
             what = f"it is not known what a matmul of the function writes to as '{name}'"
             raise Refuse(node, CODE, what, "pass a PSUM tile that this function declares")
-        matmuls = [w for w in writes if w.matmul]
-        adds = all(w.adds for w in matmuls)
-        taken: list[tuple[str | None, ...]] = []
-        for written in matmuls:
+        adds = all(w.adds for w in writes if w.matmul)
+        taken: list[tuple[bool, bool, tuple[str | None, ...]]] = []
+        for written in sorted(writes, key=lambda each: not each.matmul):
             blocks = tuple(_as_called(scope, function, block, numbers) for block in written.blocks)
-            if blocks not in taken:  # within one call the function itself is in order
-                check_group(scope, node, "nc_matmul", target, adds, blocks)
-                taken.append(blocks)
-        if len(matmuls) < len(writes):
-            check_group(scope, node, "", target, False)
+            blocks = (*blocks_of(target), *blocks)
+            if (written.matmul, written.led, blocks) not in taken:  # within one call the function itself is in order
+                part = _blocks_alone(blocks)
+                _check(scope, node, target, replace(written, adds=adds, blocks=blocks, part=part))
+                taken.append((written.matmul, written.led, blocks))
+
+
+def _blocks_alone(blocks: tuple[str | None, ...]) -> tuple[Part, ...] | None:
+    """The part that is all of a block; ``None`` where an index is not known."""
+    return tuple(Part(block, "1") for block in blocks if block is not None) if None not in blocks else None
 
 
 def _as_called(scope: Scope, function: ast.FunctionDef, block: str | None, numbers: Mapping[str, str]) -> str | None:
@@ -122,71 +152,140 @@ def _captured(scope: Scope, name: str) -> Operand | None:
     return of_name(scope, name, value) if isinstance(value, Tile) and own else None
 
 
-def _repeating(scope: Scope, declaration: Declaration) -> list[Loop]:
-    """The loops around the statement at hand that do not declare the tile again in each iteration."""
-    return [loop for loop in scope.loops if loop.statement not in declaration.loops]
-
-
 def _check_accumulated(scope: Scope, node: ast.AST, declaration: Declaration, earlier: list[Written]) -> None:
     """Beta 2 accumulates in one group of matmuls: raises :class:`Refuse` where the source does it otherwise."""
-    if any(loop.dynamic for loop in _repeating(scope, declaration)):
+    if any(loop.dynamic for loop in repeating(scope, declaration)):
         what = f"'{declaration.name}' is accumulated in a loop on the device, which traces one matmul for all"
         raise Refuse(node, CODE, what, "accumulate in SBUF: add each product with nisa.tensor_tensor")
     if any(not w.matmul for w in earlier):
-        raise Refuse(
-            node,
-            CODE,
-            f"'{declaration.name}' is accumulated onto values that no matmul wrote",
-            "add them with nisa.tensor_tensor after the matmul: the first matmul of a group overwrites",
-        )
+        raise Refuse(node, CODE, f"'{declaration.name}' is accumulated onto values that no matmul wrote", _ADD_APART)
 
 
-def check_group(
-    scope: Scope,
-    node: ast.AST,
-    function: str,
-    target: Operand,
-    accumulate: bool,
-    blocks: tuple[str | None, ...] | None = None,
-) -> None:
+_DECLARE_AGAIN = "declare the PSUM tile again right before this matmul: a fresh tile starts a new accumulation group"
+_ADD_APART = "add them with nisa.tensor_tensor after the matmul: the first matmul of a group overwrites"
+
+
+def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, accumulate: bool) -> None:
     """Make Beta 2's automatic accumulation do what the source says.
 
-    ``blocks`` are the block indices that a call writes; without a call they are those of ``target``. A whole tile that
-    a matmul overwrites again is declared again first (a fresh tile starts a new group). Raises :class:`Refuse` where
-    that is not possible.
+    A whole tile that a matmul overwrites again is declared again first (a fresh tile starts a new group). Raises
+    :class:`Refuse` where that is not possible.
+    """
+    value = target.value
+    if isinstance(value, Tile) and target.perhaps_psum:
+        part = tuple(part_of(target)) if target.pattern is None else None
+        written = Written(
+            function == "nc_matmul", (), accumulate, blocks_of(target), part, whole=is_whole(scope, target)
+        )
+        _check(scope, node, target, written)
+        declaration = value.declaration
+        known = declaration is None or declaration.node in scope.first_matmuls
+        if declaration is not None and not known and written.matmul and written.whole:
+            _note_first(scope, declaration, blocks_of(target))
+
+
+def _check(scope: Scope, node: ast.AST, target: Operand, written: Written) -> None:
+    """The same for a write whose blocks are those that the function at hand knows, by itself or by one that it calls.
+
+    Raises :class:`Refuse` as above.
+    """
+    declaration = _declared(node, target, written)
+    if declaration is None:
+        return
+    now = _placed(scope, target, declaration, written)
+    known = scope.psum_writes.get(declaration, [])
+    if not written.matmul:
+        now = _after_matmuls(scope, node, declaration, now, known)
+    elif any(w.matmul and not w.adds and not w.fresh and _meets_again(scope, declaration, w, now) for w in known):
+        what = f"a matmul in the next pass of a loop overwrites what this one writes into '{declaration.name}'"
+        raise Refuse(node, CODE, what, _DECLARE_AGAIN)
+    earlier = [w for w in known if not is_replaced(w, now) and not exclusive(scope, declaration, w, now)]
+    if written.matmul and written.adds:
+        _check_accumulated(scope, node, declaration, earlier)
+    elif written.matmul:
+        refusal = scope.attempt(_check_fresh, scope, node, declaration, now, earlier)
+        if refusal is not None:
+            if not _declare_again(scope, declaration, target):
+                raise refusal
+            here = (now.branch, now.loops)
+            now = replace(now, fresh=True)
+            scope.psum_writes[declaration] = [replace(w, ended=(*w.ended, here)) for w in known]
+    _remember(scope, declaration, now)
+
+
+def _declared(node: ast.AST, target: Operand, written: Written) -> Declaration | None:
+    """The declaration of the PSUM tensor that is written; ``None`` where that is not asked.
+
+    Raises :class:`Refuse` for a matmul whose group is not known.
     """
     value = target.value
     if not isinstance(value, Tile) or not target.perhaps_psum:
-        return
-    if value.space == EITHER and function == "nc_matmul":
+        return None
+    if value.space == EITHER and written.matmul:
         what = f"a matmul into '{target.base}', which is in PSUM in one branch only"
         raise Refuse(node, CODE, what, "write the matmul in that branch")
-    declaration = value.declaration
-    if function != "nc_matmul":
-        if declaration is not None:
-            _remember(scope, declaration, Written(False, scope.branch))
-        return
-    if declaration is None:
+    if value.declaration is None and written.matmul:
         raise Refuse(
             node,
             CODE,
             "a matmul into a PSUM tile that this function did not declare",
             "declare the PSUM tile where it is written: a fresh tile starts a new accumulation group",
         )
-    now = Written(True, scope.branch, accumulate, blocks or _blocks(target), _ranges(scope))
-    earlier = [w for w in scope.psum_writes.get(declaration, []) if not _exclusive(w.branch, scope.branch)]
-    if accumulate:
-        _check_accumulated(scope, node, declaration, earlier)
-    else:
-        starts = _starts(target) if blocks is None else [block for block in blocks if block is not None]
-        refusal = scope.attempt(_check_fresh, scope, node, declaration, now, starts, earlier)
-        if refusal is not None:
-            if not _declare_again(scope, declaration, target):
-                raise refusal
-            scope.psum_writes[declaration] = []
-    if declaration.node not in scope.first_matmuls and blocks is None and _is_whole(scope, target):
-        _note_first(scope, declaration, _blocks(target))
-    _remember(scope, declaration, now)
+    return value.declaration
+
+
+def _placed(scope: Scope, target: Operand, declaration: Declaration, written: Written) -> Written:
+    """A write at the statement at hand: its branch and its loops. An index that may be negative is not known."""
+    now = replace(
+        written,
+        branch=scope.branch,
+        ranges=ranges_around(scope),
+        loops=tuple(loop.statement for loop in repeating(scope, declaration)),
+        whole=written.whole and is_whole(scope, target),
+    )
+    unknown = _may_count_from_end(scope, declaration, now)
+    return replace(now, blocks=(None,) * len(now.blocks), part=None) if unknown else now
+
+
+def _may_count_from_end(scope: Scope, declaration: Declaration, now: Written) -> bool:
+    """May an index of a Python list be negative?"""
+    known = scope.env.get(declaration.name)
+    listed = isinstance(known, Tile) and known.listed
+    return listed and not all(block is not None and is_index(scope, block, now.ranges) for block in now.blocks)
+
+
+def _after_matmuls(
+    scope: Scope, node: ast.AST, declaration: Declaration, now: Written, known: list[Written]
+) -> Written:
+    """A write of another instruction, which must not come before the first matmul in another pass of a loop.
+
+    It does not where a matmul has written there in the same pass, or each pass writes other parts. Raises
+    :class:`Refuse` for any other.
+    """
+    matmuls = [w for w in known if w.matmul]
+    needed = [None if now.led else leading(scope, matmul, now) for matmul in matmuls]
+    led = now.led or any(each == [] for each in needed)
+    if not led:
+        conditions = next((each for each in needed if each), None)
+        for matmul in matmuls:
+            if matmul.adds and conditions is None and _meets_again(scope, declaration, matmul, now):
+                what = f"the next pass of a loop accumulates onto what this writes into '{declaration.name}'"
+                raise Refuse(node, CODE, what, _ADD_APART)
+        if conditions is not None and any(m.adds and set(m.loops) & set(now.loops) for m in matmuls):
+            for condition in conditions:
+                scope.emit_assertion(condition, LOOPS_THAT_RUN)
+            led = True
+    return replace(now, led=led)
+
+
+def _meets_again(scope: Scope, declaration: Declaration, matmul: Written, now: Written) -> bool:
+    """May a matmul find what ``now`` wrote in an earlier pass of a loop around both?"""
+    common = [loop for loop in repeating(scope, declaration) if loop.statement in matmul.loops]
+    if not common or disjoint(scope, matmul, now):
+        return False
+    same = [now.part] if matmul.part == now.part else []
+    same += [_blocks_alone(now.blocks)] if same_blocks(matmul, now) else []
+    return not any(part is not None and recurrence(scope, common, part) == Recurrence(None) for part in same)
 
 
 def _note_first(scope: Scope, declaration: Declaration, blocks: tuple[str, ...]) -> None:
@@ -218,7 +317,7 @@ def bound_anew(scope: Scope, declaration: Declaration) -> None:
 
 def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> bool:
     """Emit the declaration of a tile again, right before a matmul that overwrites all of it."""
-    whole = target.base == declaration.name and _is_whole(scope, target)
+    whole = target.base == declaration.name and is_whole(scope, target)
     stable = declaration.text and all(scope.assigned[name] <= 1 for name in algebra.names(declaration.text))
     if not whole or not stable or _has_other_names(scope, declaration):
         return False
@@ -226,12 +325,6 @@ def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> b
     scope.emit(f"{declaration.name} = {declaration.text}")
     _drop_unused(scope, declaration)
     return True
-
-
-def _is_whole(scope: Scope, target: Operand) -> bool:
-    """Does an instruction write all of a tile, under no mask?"""
-    everything = target.items is None or all(item.full for item in target.items)
-    return everything and target.pattern is None and not scope.guards and not scope.clamps
 
 
 def _has_other_names(scope: Scope, declaration: Declaration) -> bool:
@@ -346,76 +439,16 @@ def _remember(scope: Scope, declaration: Declaration, written: Written) -> None:
     scope.psum_writes[declaration] = [*scope.psum_writes.get(declaration, []), written]
 
 
-def _exclusive(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Do two statements stand in different branches of one ``if``? (A branch is ``+n`` or ``-n``.)"""
-    return any(-branch in b for branch in a)
-
-
-def _check_fresh(
-    scope: Scope, node: ast.AST, declaration: Declaration, now: Written, starts: list[str], earlier: list[Written]
-) -> None:
-    help = "declare the PSUM tile again right before this matmul: a fresh tile starts a new accumulation group"
-    if not all(_disjoint(scope, w, now) or _asserted_apart(scope, w, now) for w in earlier if w.matmul):
-        raise Refuse(node, CODE, f"'{declaration.name}' is overwritten by a second matmul", help)
-    used: list[tuple[int, str]] = []
-    for loop in _repeating(scope, declaration):
-        variable, steady = loop.variable, loop.variable not in bound_in_body(loop.statement)
-        place = next(((i, c) for i, s in enumerate(starts) if (c := _coefficient(scope, s, variable))), None)
-        if place is None or place in used or not steady:
-            raise Refuse(
-                node,
-                CODE,
-                f"'{declaration.name}' may be overwritten by a matmul again in the loop over '{variable}'",
-                help,
-            )
-        used.append(place)
-
-
-def _starts(target: Operand) -> list[str]:
-    """Every index expression of an access: block indices and the starts of its slices."""
-    return [*_blocks(target), *(item.start for item in target.items or ())]
-
-
-def _blocks(target: Operand) -> tuple[str, ...]:
-    """The block indices of an access, outermost first."""
-    found: list[str] = []
-    base: ast.AST = algebra.parse(target.base)
-    while isinstance(base, ast.Subscript):
-        found.insert(0, ast.unparse(base.slice))
-        base = base.value
-    return tuple(found)
-
-
-def _ranges(scope: Scope) -> dict[str, tuple[str, str]]:
-    """The first value and the end of the variable of each loop that runs, where its steps are 1."""
-    found = {}
-    for loop in scope.loops:
-        values = counted(scope, loop.statement)
-        if values is not None:
-            found[loop.variable] = ast.unparse(values[0]), ast.unparse(values[1])
-    return found
-
-
-def _coefficient(scope: Scope, text: str, variable: str) -> str | None:
-    """The coefficient of ``variable`` in an index that is linear in it, as text; ``None`` otherwise."""
-    polynomial = algebra.normal(text, scope.definitions)
-    found = None
-    for monomial, coefficient in polynomial.items():
-        inside = [a for a in monomial if variable in algebra.names(a)]
-        if not inside:
-            continue
-        if inside != [variable] or found is not None:
-            return None
-        found = algebra.show({tuple(a for a in monomial if a != variable): coefficient})
-    return found
-
-
-def _disjoint(scope: Scope, a: Written, b: Written) -> bool:
-    """Are two writes always into different blocks of one tensor, in whichever iterations of their loops?"""
-    return any(
-        x is not None and y is not None and _differ(scope, x, a.ranges, y, b.ranges)
-        for x, y in zip(a.blocks, b.blocks, strict=False)
-    )
+def _check_fresh(scope: Scope, node: ast.AST, declaration: Declaration, now: Written, earlier: list[Written]) -> None:
+    if not all(disjoint(scope, w, now) or _asserted_apart(scope, w, now) for w in earlier if w.matmul):
+        raise Refuse(node, CODE, f"'{declaration.name}' is overwritten by a second matmul", _DECLARE_AGAIN)
+    part = now.part or tuple(Part(block, "1") for block in now.blocks if block is not None)
+    again = recurrence(scope, repeating(scope, declaration), part)
+    if again.loop is not None:
+        what = f"'{declaration.name}' may be overwritten by a matmul again in the loop over '{again.loop.variable}'"
+        raise Refuse(node, CODE, what, _DECLARE_AGAIN)
+    for condition in again.conditions:
+        scope.emit_assertion(condition, "parts of a PSUM tile that do not overlap")
 
 
 def _asserted_apart(scope: Scope, a: Written, b: Written) -> bool:
@@ -423,47 +456,9 @@ def _asserted_apart(scope: Scope, a: Written, b: Written) -> bool:
     for x, y in zip(a.blocks, b.blocks, strict=False):
         if x is None or y is None or algebra.equal(x, y, scope.definitions):
             continue
-        places = _extremes(scope, x, a.ranges), _extremes(scope, y, b.ranges)
-        if all(place is not None and algebra.equal(*place, scope.definitions) for place in places):
+        places = extremes(scope, x, a.ranges), extremes(scope, y, b.ranges)
+        single = all(place is not None and algebra.equal(*place, scope.definitions) for place in places)
+        if single and not (places[0] and places[1] and scope.equal(places[0][0], places[1][0])):
             scope.emit_assertion(f"{x} != {y}", "writes into different blocks")
             return True
     return False
-
-
-def _differ(
-    scope: Scope, x: str, x_ranges: Mapping[str, tuple[str, str]], y: str, y_ranges: Mapping[str, tuple[str, str]]
-) -> bool:
-    """Is one of two indices larger than the other, whatever the variables of the loops around each are?"""
-    low, high = _extremes(scope, x, x_ranges), _extremes(scope, y, y_ranges)
-    if low is None or high is None:
-        return False
-    pairs = ((low[0], high[1]), (high[0], low[1]))
-    return any((algebra.constant(f"{least} - ({most})", scope.definitions) or 0) > 0 for least, most in pairs)
-
-
-def _extremes(scope: Scope, index: str, ranges: Mapping[str, tuple[str, str]]) -> tuple[str, str] | None:
-    """The least and the greatest value of an index, in names that are bound once; ``None`` where it is not linear."""
-    least = greatest = "0"
-    for monomial, coefficient in algebra.normal(index, scope.definitions).items():
-        term = algebra.paren(algebra.show({monomial: coefficient}))
-        varying = [v for v in ranges if any(v in algebra.names(atom) for atom in monomial)]
-        if varying and monomial != (varying[0],):
-            return None
-        for variable in varying:
-            first, end = ranges[variable]
-            ends = [f"{coefficient} * ({first})", f"{coefficient} * ({end} - 1)"]
-            below, above = ends if coefficient > 0 else reversed(ends)
-            least, greatest = f"{least} + {below}", f"{greatest} + {above}"
-        if not varying:
-            least, greatest = f"{least} + {term}", f"{greatest} + {term}"
-    changing = _changing(scope.outermost)
-    stable = not any(name in changing for text in (least, greatest) for name in algebra.names(text))
-    return (least, greatest) if stable else None
-
-
-def _changing(function: ast.FunctionDef) -> set[str]:
-    """Names that a function binds more than once, or in a loop: the same text may be another number the next time."""
-    bound = [n.id for n in of_kinds(function, ast.Name) if isinstance(n.ctx, ast.Store)]
-    loops = list(of_kinds(function, ast.For, ast.While))
-    inside = {n.id for loop in loops for n in of_kinds(loop, ast.Name) if isinstance(n.ctx, ast.Store)}
-    return inside | {name for name in bound if bound.count(name) > 1}
