@@ -15,8 +15,8 @@ from ..expr import algebra
 from ..expr.frames import Part, Written
 from ..expr.operands import Operand
 from ..expr.values import Declaration
-from ..syntax.node_index import of_kinds, walk
-from ..syntax.nodes import bound_by
+from ..syntax.node_index import indexed, of_kinds, walk
+from ..syntax.nodes import LEAVES, bound_by
 from .positivity import positive
 from .unit_loops import bound_in_body, counted
 
@@ -70,8 +70,7 @@ class Recurrence:
     conditions: tuple[str, ...] = ()
 
 
-_NEVER = Recurrence(None)
-_LEAVES = ast.Break | ast.Continue | ast.Return | ast.Raise
+NEVER = Recurrence(None)
 
 
 def recurrence(scope: Scope, loops: Sequence[Loop], part: Sequence[Part]) -> Recurrence:
@@ -107,7 +106,7 @@ def _apart(scope: Scope, count: str, steps: list[tuple[Loop, str]]) -> Recurrenc
             if not _reaches(scope, size, count):
                 continue
             if len(steps) == 1:
-                return _NEVER
+                return NEVER
             rest = [each for each in steps if each[0] is not loop]
             if passes is not None:
                 covered = algebra.multiply(size, algebra.subtract(ast.unparse(passes[1]), ast.unparse(passes[0])))
@@ -175,7 +174,7 @@ def exclusive(scope: Scope, declaration: Declaration, earlier: Written, now: Wri
         around = [loop for loop in scope.loops[: side.loops] if loop.statement not in declaration.loops]
         if not around:
             return True
-        if now.part is not None and earlier.part == now.part and recurrence(scope, around, now.part) == _NEVER:
+        if now.part is not None and earlier.part == now.part and recurrence(scope, around, now.part) == NEVER:
             return True
     return False
 
@@ -214,7 +213,7 @@ def leading(scope: Scope, matmul: Written, now: Written) -> list[str] | None:
 def _passes(scope: Scope, loop: ast.stmt) -> str | None:
     """How often a loop runs to its end that is over; ``None`` where it may end early, or the source does not tell."""
     values = counted(scope, loop)
-    if values is None or any(isinstance(node, _LEAVES) for node in walk(loop)):
+    if values is None or any(isinstance(node, LEAVES) for node in walk(loop)):
         return None
     count = algebra.subtract(ast.unparse(values[1]), ast.unparse(values[0]))
     return None if algebra.names(count) & changing_names(scope.outermost) else count
@@ -265,9 +264,10 @@ def is_index(scope: Scope, block: str, ranges: Mapping[str, tuple[str, str]]) ->
     return least is not None and ((scope.constant(least[0]) or 0) > 0 or positive(scope, algebra.add(least[0], "1")))
 
 
-def changing_names(function: ast.FunctionDef) -> set[str]:
+@indexed
+def changing_names(function: ast.FunctionDef) -> frozenset[str]:
     """Names that a function binds more than once, or in a loop: the same text may be another number the next time."""
     bound = [n.id for n in of_kinds(function, ast.Name) if isinstance(n.ctx, ast.Store)]
     loops = list(of_kinds(function, ast.For, ast.While))
     inside = {n.id for loop in loops for n in of_kinds(loop, ast.Name) if isinstance(n.ctx, ast.Store)}
-    return inside | {name for name in bound if bound.count(name) > 1}
+    return frozenset(inside | {name for name in bound if bound.count(name) > 1})

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ..analysis.unit_loops import RANGES
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.operands import Operand
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _INDENT = "    "
 _READERS = {"len", "enumerate", "zip"}
-_COUNTED = {"range", "nl.static_range", "nl.affine_range", "nl.sequential_range"}
+_COUNTED = RANGES | {"range"}
 _ONE_KIND = "make all tiles of a list alike, or give them names of their own"
 
 

@@ -19,12 +19,10 @@ from ..expr.frames import Joint
 from ..expr.operands import Item, Operand
 from ..expr.values import Hbm, Python, Tile, Value
 from ..project.usage import names_used
-from ..syntax.nodes import bound_by
+from ..syntax.nodes import LEAVES, bound_by
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
-
-_LEAVES = ast.Return | ast.Raise | ast.Break | ast.Continue
 
 
 def join_places(scope: Scope, statement: ast.If, then: Mapping[str, Value], otherwise: Mapping[str, Value]) -> None:
@@ -45,7 +43,7 @@ def _branches(scope: Scope, statement: ast.If) -> list[list[ast.stmt]]:
 
 
 def _can_end(branch: list[ast.stmt]) -> bool:
-    return bool(branch) and not isinstance(branch[-1], _LEAVES)
+    return bool(branch) and not isinstance(branch[-1], LEAVES)
 
 
 def _join(scope: Scope, statement: ast.If, name: str, value: Tile, sides: list[Value | None]) -> None:

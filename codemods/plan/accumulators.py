@@ -23,14 +23,13 @@ from ..expr import algebra
 from ..expr.emission import LOOPS_THAT_RUN, New, Refuse, asserting
 from ..render.expressions import render
 from ..syntax.node_index import of_kinds, walk
-from ..syntax.nodes import blocks, bound_by, way_to
+from ..syntax.nodes import LEAVES, blocks, bound_by, way_to
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
     from ..expr.frames import FirstMatmul
     from ..expr.values import Declaration
 
-_LEAVES = ast.Break | ast.Continue | ast.Return | ast.Raise
 _ZEROS = re.compile(r"\b(\w+)\.zeros\(|^ *\w+\.memset\(dst=\w+, value=0\)(?:\n|\Z)", re.MULTILINE)
 """A call that makes zeros, or a statement that fills a tile which has an address."""
 
@@ -119,7 +118,7 @@ def _may_happen_first(scope: Scope, name: str, passed: list[ast.stmt], heads: li
     """May the tiles ``name`` be used by what stands before the matmul, or by a nested function, or may code leave?"""
     if any(_mentions(part, name) for part in (*passed, *heads)):
         return True
-    if any(isinstance(node, _LEAVES) for statement in passed for node in walk(statement)):
+    if any(isinstance(node, LEAVES) for statement in passed for node in walk(statement)):
         return True
     return any(_mentions(n, name) for n in walk(scope.function) if _is_function(n) and n is not scope.function)
 

@@ -29,7 +29,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..analysis.psum_writes import (
-    Recurrence,
+    NEVER,
     blocks_of,
     disjoint,
     exclusive,
@@ -199,7 +199,8 @@ def _check(scope: Scope, node: ast.AST, target: Operand, written: Written) -> No
     elif any(w.matmul and not w.adds and not w.fresh and _meets_again(scope, declaration, w, now) for w in known):
         what = f"a matmul in the next pass of a loop overwrites what this one writes into '{declaration.name}'"
         raise Refuse(node, CODE, what, _DECLARE_AGAIN)
-    earlier = [w for w in known if not is_replaced(w, now) and not exclusive(scope, declaration, w, now)]
+    before = known if written.matmul else []
+    earlier = [w for w in before if not is_replaced(w, now) and not exclusive(scope, declaration, w, now)]
     if written.matmul and written.adds:
         _check_accumulated(scope, node, declaration, earlier)
     elif written.matmul:
@@ -285,7 +286,7 @@ def _meets_again(scope: Scope, declaration: Declaration, matmul: Written, now: W
         return False
     same = [now.part] if matmul.part == now.part else []
     same += [_blocks_alone(now.blocks)] if same_blocks(matmul, now) else []
-    return not any(part is not None and recurrence(scope, common, part) == Recurrence(None) for part in same)
+    return not any(part is not None and recurrence(scope, common, part) == NEVER for part in same)
 
 
 def _note_first(scope: Scope, declaration: Declaration, blocks: tuple[str, ...]) -> None:

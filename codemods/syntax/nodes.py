@@ -16,6 +16,10 @@ SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.As
 """Statements without a body that compute something."""
 
 
+LEAVES = ast.Break | ast.Continue | ast.Return | ast.Raise
+"""Statements that end a pass of a loop, or all of it, early."""
+
+
 @indexed
 def bound_by(statement: ast.AST) -> frozenset[str]:
     """Names that a statement (or a part of it) binds."""
