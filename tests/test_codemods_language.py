@@ -142,7 +142,7 @@ def test_python_gives_the_same(body):
         ("assert x.shape[0] > 1 or all([n > 0 for n in sizes])", "a list comprehension"),
         ("r = [n for n in doubled(sizes)]", "a comprehension over the result of a call"),
         ("r = [n for n in nl.affine_range(4)]", "a comprehension over the result of a call"),
-        ("r = [nl.load(x) for n in sizes]", "a list comprehension of tensors"),
+        ("r = [nl.load(x) for n in sizes]", "a list of tiles of unknown shape"),
         ("r = [x for n in sizes]", "a list comprehension of tensors"),
         ("r = {n: 1 for n in sizes}", "a dict comprehension whose keys are not known to be strings"),
         ("r = sizes or [n for n in sizes]", "a list comprehension"),

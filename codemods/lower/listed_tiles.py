@@ -194,7 +194,8 @@ def _element(scope: Scope, name: str, node: ast.expr, place: ast.AST) -> _Elemen
     if not isinstance(found.value, Tile):
         raise Refuse(place, CODE, "a list of tensors in HBM", "give the tensors names")
     if not _is_whole_tile(found):
-        raise Refuse(place, CODE, "a list of parts of tensors, or of tiles of unknown shape", _ONE_KIND)
+        reason = "of tiles of unknown shape" if found.dims is None else "of parts of tensors"
+        raise Refuse(place, CODE, f"a list {reason}", _ONE_KIND)
     if isinstance(node, ast.Name) and _is_used_later(scope.function, node):
         raise Refuse(place, CODE, f"'{node.id}' is used beside the list that holds it", "read it from the list")
     return _Element(found.text(()), found.value)
