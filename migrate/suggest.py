@@ -31,6 +31,7 @@ from .progress import StatusLine
 from .suggest_calls import called_cases
 from .suggest_clock import Clock
 from .suggest_cover import covering
+from .suggest_docstrings import described
 from .suggest_extents import with_extents
 from .suggest_factories import made_elsewhere
 from .suggest_facts import parameters
@@ -128,7 +129,7 @@ def suggestions(
         raise InputError(f"{reply.file}:{reply.line}: {reply.message}" if reply.line else reply.message)
     names = [k.name for k in reply.kernels if not k.sub_kernel] if isinstance(reply, Kernels) else []
     text = source(file, Path(file).read_bytes())
-    tree = ast.parse(text, file)
+    tree = described(text, file)
     if is_notebook(file):
         lines = text.decode().splitlines(keepends=True)
         linecache.cache[os.path.abspath(file)] = (len(text), None, lines, file)

@@ -10,7 +10,7 @@ import pytest
 from nki_migrate.cli import main
 from nki_migrate.runtime.cases import TensorSpec, read_cases
 from nki_migrate.suggest_calls import called_cases
-from nki_migrate.suggest_docstrings import documented_shapes
+from nki_migrate.suggest_docstrings import described, docstrings, documented_shapes
 from nki_migrate.suggest_expressions import Unknown, evaluated
 from nki_migrate.suggest_facts import Facts, facts_of, holds
 from nki_migrate.suggest_objects import classes_of
@@ -47,6 +47,36 @@ def test_a_docstring_gives_shapes() -> None:
         "Kernel.\n\nArgs:\n    x: an input of shape (K, 512)\n    y (tensor): [128, N], transposed\n    other: (1, 2)\n"
     )
     assert documented_shapes([text], ["x", "y", "z"]) == {"x": ["K", 512], "y": [128, "N"]}
+
+
+def test_a_docstring_gives_shapes_right_behind_names() -> None:
+    text = "q [H, D], k and v: (H, D, S); `w`/`u` = [1, D], of rows (a, b). f(x), x.y [1, 2]"
+    shapes = documented_shapes([text], ["q", "k", "v", "w", "u", "x", "y", "rows"])
+    assert shapes == {
+        "q": ["H", "D"],
+        **{key: ["H", "D", "S"] for key in "kv"},
+        **{key: [1, "D"] for key in "wu"},
+        "rows": ["a", "b"],
+    }
+
+
+def test_comments_at_the_head_of_a_function_are_read_as_its_docstring() -> None:
+    source = """\
+def k(
+    x,  # [B, H]
+    y, z,  # z [B, 4]
+    w,
+):
+    \"\"\"Of w.\"\"\"
+    # w (H, 2)
+    a = x.shape[0]  # y (1, 1) stands at the first statement
+    b = 1  # z (7, 7) stands behind it
+"""
+    tree = described(source.encode(), "k.py")
+    (kernel,) = tree.body
+    found = documented_shapes(docstrings(tree, kernel), ["x", "y", "z", "w"])
+    assert found == {"x": ["B", "H"], "z": ["B", 4], "w": ["H", 2], "y": [1, 1]}
+    assert [node.lineno for node in kernel.body] == [6, 8, 9]
 
 
 @pytest.mark.parametrize(
