@@ -92,6 +92,17 @@ def test_a_type_that_integers_change_stops_the_kernel(
     assert ("a type that integers do not change" in said) == stops and ("1 equal" in said) != stops
 
 
+@pytest.mark.parametrize("number", ["1 - rate", "rate * 2 + n", "-rate", "rate // 3", "n % rate"])
+def test_arithmetic_with_a_float_is_one_where_the_parameter_is(number: str) -> None:
+    """One assertion about the parameter decides it, in front of the loops."""
+    source = HEAD + (
+        "@nki.jit\ndef k(x, rate=0.5):\n    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        f"    for n in nl.static_range(3):\n        nl.store(out, nl.load(x) * ({number}))\n    return out\n"
+    )
+    text = written(source)
+    assert text.count("isinstance") == 1 and 'assert isinstance(rate, float), "rewritten for a float"' in text
+
+
 MEAN = HEAD + (
     "@nki.jit\ndef scaled(x, count):\n    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
     "    tile = nl.load(x)\n    for i in nl.affine_range(count):\n        tile = nl.exp(tile)\n"
@@ -129,7 +140,8 @@ def test_a_division_by_what_counts_is_of_the_type_of_the_tile() -> None:
 def test_a_number_that_may_be_a_float_is_asked_whether_it_is_one(source: str) -> None:
     text = written(source)
     tile = "tile" if "many" in source else "x"
-    assert f"dtype=(nl.float32 if isinstance(count * count, float) else {tile}.dtype)" in " ".join(text.split())
+    number = "count * count" if "count = count" in source else "count"  # what it is bound to later says nothing of it
+    assert f"dtype=(nl.float32 if isinstance({number}, float) else {tile}.dtype)" in " ".join(text.split())
     assert FLOATS.replace("x.", f"{tile}.") in joined(text) and "promoted_dtype" not in text
 
 

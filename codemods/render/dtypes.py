@@ -15,6 +15,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 
 from ..analysis.classes import class_of
 from ..analysis.scope import Scope
+from ..expr import algebra
 from ..expr.algebra import choice, parse
 from ..expr.emission import Condition
 from ..expr.tables import dtype_name
@@ -30,6 +31,8 @@ _RANGES = {"nl.arange", "nl.affine_range", "nl.sequential_range", "nl.static_ran
 _COUNTS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
 _NOT_ALWAYS = ast.IfExp | ast.BoolOp | ast.Lambda | ast.comprehension
 """Expressions of which Python may leave a part alone."""
+_KIND_KEEPING = ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Mod
+"""Arithmetic whose result is a float where one side is one, and else an integer; a power of integers may be a float."""
 _USUAL = ("float32", "bfloat16", "float16", "int32")
 """The types of tensors that kernels compute with."""
 _INTEGERS = frozenset({"int32", "int16", "int8", "uint16", "uint8"})
@@ -93,7 +96,18 @@ def _of_arithmetic(scope: Scope, node: ast.BinOp, name: str) -> str | None:
     sides = {scalar_type(scope, side, name) for side in (node.left, node.right)}
     if WEAK_FLOAT in sides or sides == {WEAK_INT}:
         return WEAK_FLOAT if WEAK_FLOAT in sides else WEAK_INT
-    return None if None in sides else _traced(scope, name or scope.source.segment(node))
+    if None in sides:
+        return None
+    kept = sides - {WEAK_INT}
+    if len(kept) == 1 and isinstance(node.op, _KIND_KEEPING) and _is_of_fixed_number(scope, *kept):
+        return kept.pop()
+    return _traced(scope, name or scope.source.segment(node))
+
+
+def _is_of_fixed_number(scope: Scope, type_: str | None) -> bool:
+    """Is a type that of a number whose names the function binds once, so that it means the same wherever it stands?"""
+    number = _number_in(scope, type_ or "")
+    return number != "" and all(scope.assigned[name] == 1 for name in algebra.names(number))
 
 
 def _is_whole_number(scope: Scope, node: ast.Subscript) -> bool:
