@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from first_rung import Options, rewrite
 from nki_migrate.codemods import Outcome
@@ -107,11 +109,37 @@ def test_a_harness_stays_with_its_arguments_and_the_finding_names_what_is_there_
 
 @pytest.mark.parametrize("unsafe", [False, True])
 @pytest.mark.parametrize("name", ["baremetal", "benchmark(warmup=5)", "profile(working_directory='.')"])
-def test_a_decorator_that_measures_stays_on_its_kernel(name, unsafe):
+def test_a_decorator_that_measures_stays_on_its_kernel_until_unsafe_launches_it_plainly(name, unsafe):
+    """What was measured is a finding of its own, wherever the module reads it."""
     source = KERNEL.replace("@nki.jit", f"@nki.{name}") + "print(k.benchmark_result.nc_latency)\n"
     outcome = rewrite(source, Options(unsafe=unsafe))
-    assert f"\n@nki.{name}\n" in outcome.source and "nisa.dma_copy" in outcome.source
-    assert [(f.code, f.applicability) for f in outcome.findings] == [("NKI007", "manual")] * 2
+    assert f"\n@nki.{'jit' if unsafe else name}\n" in outcome.source and "nisa.dma_copy" in outcome.source
+    expected = [("NKI007", "review"), ("NKI007", "manual")]
+    assert [(f.code, f.applicability) for f in outcome.findings] == expected[unsafe:]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "os.rename('k.neff', 'l.neff')\n",
+        "@nki.jit\ndef other(x):\n    return k(x)\n",
+    ],
+    ids=["its file is named again", "a kernel calls it"],
+)
+def test_a_decorator_that_measures_stays_where_something_else_needs_it(rest):
+    source = KERNEL.replace("@nki.jit", "@nki.benchmark(save_neff_name='k.neff')") + "\n\n" + rest
+    outcome = rewrite(source, Options(unsafe=True))
+    assert "\n@nki.benchmark(save_neff_name='k.neff')\n" in outcome.source
+    assert ("NKI007", "manual") in [(f.code, f.applicability) for f in outcome.findings]
+
+
+def test_trace_of_old_is_jit_on_a_kernel_that_no_kernel_calls():
+    outcome = rewrite(KERNEL.replace("@nki.jit", "@nki.trace"))
+    assert outcome == replace(rewrite(KERNEL), applied=outcome.applied) and "\n@nki.jit\n" in outcome.source
+    assert outcome.applied["NKI002"] == 1 and rewrite(outcome.source).source == outcome.source
+    called = rewrite(KERNEL.replace("@nki.jit", "@nki.trace") + "@nki.jit\ndef other(x):\n    return k(x)\n")
+    assert called.source.count("@nki.jit") == 1 and "nki.trace" not in called.source
+    assert "@nki.trace(mode='a')" in rewrite(KERNEL.replace("@nki.jit", "@nki.trace(mode='a')")).source
 
 
 def test_what_another_file_measured_has_a_finding():

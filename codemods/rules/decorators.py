@@ -10,7 +10,8 @@ itself.
 Safe. *Review* (``--unsafe`` writes it): ``nki.jit`` for ``nki_jit`` of torch_neuronx, on a kernel that returns
 something. Left alone: options that change how the kernel was compiled, ``force_auto_alloc`` (it switched the addresses
 off that the kernel gives), kernels in classes that take ``self``, ask for a grid, or are called by kernels.
-``baremetal``, ``benchmark`` and ``profile`` belong to NKI007.
+``baremetal``, ``benchmark`` and ``profile`` belong to NKI007. ``nki.trace`` of old is ``nki.jit`` on what no kernel
+calls.
 
 Source: NKI migration guide, "Remove nki.jit decorator on sub-kernels".
 """
@@ -27,7 +28,8 @@ from ..project.program import Module
 from ..syntax.module_level import is_main, module_statements
 from ..syntax.names import dotted
 from ..syntax.node_index import indexed, of_kinds, walk
-from .host_code import OUTPUTS, harness
+from .host_code import CODE as HOST_CODE
+from .host_code import OUTPUTS, harness, names_files_again
 
 CODE = "NKI002"
 GOLDENS = ("sub_kernel", "compiler_decorators")
@@ -72,7 +74,7 @@ def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> Non
         _jit(module, function, node)
         _short(module, node)
     elif name in HARNESSES:
-        raise harness(module, node, name)
+        _harness(module, function, node, name)
     elif name in OUTPUT_HARNESSES:
         _first_launcher(module, function, node)
     elif name == "nki.trace":
@@ -98,16 +100,36 @@ def _first_launcher(module: Module, function: ast.FunctionDef, node: ast.expr) -
         )
     if not module.options.enabled(CODE):
         raise Refuse(node, CODE, *module.options.disabled(CODE))
+    _launch_plainly(module, function, node, CODE)
+
+
+def _harness(module: Module, function: ast.FunctionDef, node: ast.expr, name: str) -> None:
+    """``@nki.benchmark(...)``: the kernel is launched as any other, and nothing measures it any more."""
+    is_plain = not names_files_again(module, node) and not called_by_kernel(module, function)
+    if not is_plain or not module.options.unsafe:
+        raise harness(module, node, name, is_review=is_plain)
+    if not module.options.enabled(HOST_CODE):
+        raise Refuse(node, HOST_CODE, *module.options.disabled(HOST_CODE))
+    _launch_plainly(module, function, node, HOST_CODE)
+
+
+def _launch_plainly(module: Module, function: ast.FunctionDef, node: ast.expr, code: str) -> None:
     module.plan.edits.expressions[node] = f"{module.alias('nki')}.jit"
-    module.plan.applied[CODE] += 1
+    module.plan.applied[code] += 1
     module.plan.touched.add(function.name)
 
 
 def _trace(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
-    """``nki.trace`` is ``nki.jit(mode='trace')`` of old: nothing of it is left on what a kernel calls."""
-    if not called_by_kernel(module, function) or _launched(module, function):
+    """``nki.trace`` of old: ``nki.jit`` on what is launched, and nothing on what a kernel calls."""
+    is_called = called_by_kernel(module, function)
+    if isinstance(node, ast.Call) or (is_called and _launched(module, function)):
         raise Refuse(node, CODE, "Beta 2 has no nki.trace", "decorate what is launched with @nki.jit")
-    _drop(module, function, node)
+    if is_called:
+        _drop(module, function, node)
+        return
+    if not module.options.enabled(CODE):
+        raise Refuse(node, CODE, *module.options.disabled(CODE))
+    _launch_plainly(module, function, node, CODE)
 
 
 def _short(module: Module, node: ast.expr) -> None:

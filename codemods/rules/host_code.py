@@ -2,9 +2,11 @@
 
 Why: Beta 2 has neither ``baremetal``, ``benchmark`` and ``profile`` nor ``simulate_kernel``. Nothing in Beta 2 does
 what the first three did: compile a kernel alone, measure it on the device, and write its NEFF and its trace to files.
-They stay, under a finding that names what took their place: ``nki.jit`` and a launch on the framework's tensors (from
-0.5 on also on NumPy arrays, with no framework); for latencies and traces ``neuron-explorer capture`` of the NEFF that
-``NEURON_RT_INSPECT_ENABLE=1`` saves. Nothing imitates them: a clock on the host measures something else.
+Where they decorate a kernel and nothing else names their files, ``--unsafe`` writes ``@nki.jit``: the kernel is
+launched, and not measured. Else they stay, under a finding that names what took their place: ``nki.jit`` and a launch
+on the framework's tensors (from 0.5 on also on NumPy arrays, with no framework); for latencies and traces
+``neuron-explorer capture`` of the NEFF that ``NEURON_RT_INSPECT_ENABLE=1`` saves. Nothing imitates them: a clock on the
+host measures something else.
 ``nki_call`` of jax_neuronx launches kernels of the old namespace: it stays under a finding, too.
 ``nki.simulate_kernel(kernel[grid], x)`` becomes ``kernel[grid](x)``, which runs on a CPU under ``nki-migrate emulate``
 and ``pytest --nki-emulate``, and on the device elsewhere.
@@ -17,7 +19,8 @@ to ``nki_call``; that it does what only traced code can (it calls an instruction
 loops over ``nl.affine_range``, pins a tile); or that other kernel code of these files names it, or its class. Data
 types, constants, ``nl.nc``, casts and launches are no evidence, and neither are kernels of Beta 2 (``import nki``).
 
-Safe: the casts, and the level. *Review* (``--unsafe`` writes it): simulations. Manual: harnesses, what they measured,
+Safe: the casts, and the level. *Review* (``--unsafe`` writes it): simulations, and harnesses that decorate a kernel.
+Manual: harnesses that are called, what they measured,
 ``nki_jit`` and ``nki_call``.
 
 Source: NKI 2.28, release notes (the harnesses raise NotImplementedError); nki.jit of the API reference (NumPy arrays:
@@ -56,12 +59,13 @@ def rewrite(module: Module) -> None:
         host.rewrite(statement, owner)
 
 
-def harness(module: Module, node: ast.expr, name: str) -> Refuse:
-    """What is said of the harness ``name`` with its options, ``node``."""
+def harness(module: Module, node: ast.expr, name: str, is_review: bool = False) -> Refuse:
+    """What is said of the harness ``name`` with its options, ``node``. ``is_review``: ``--unsafe`` writes nki.jit."""
     message = f"Beta 2 has no {name}: nki.jit {_LOST[name]}"
     takes_arrays = name == "nki.baremetal" and version(module.options.target) >= V05
     help = _ON_ARRAYS if takes_arrays else _INSTEAD[name]
-    return Refuse(node, CODE, message, f"{help}{_named_again(module, node)}")
+    help = f"--unsafe writes nki.jit; {help}" if is_review else f"{help}{_named_again(module, node)}"
+    return Refuse(node, CODE, message, help, "review" if is_review else "manual")
 
 
 _LOST = {
@@ -79,6 +83,11 @@ _INSTEAD = {
 _ON_ARRAYS = (
     f"call the kernel under nki.jit itself: from NKI 0.5 on it takes NumPy arrays, too; for NEFF and trace, {_PROFILED}"
 )
+
+
+def names_files_again(module: Module, options: ast.expr) -> bool:
+    """Does a module name files elsewhere that a harness was asked to write?"""
+    return _named_again(module, options) != ""
 
 
 def _named_again(module: Module, options: ast.expr) -> str:
