@@ -22,11 +22,13 @@ from ..expr.tables import dtype_name
 from ..expr.values import Hbm, Numbers, Python
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import default_values, is_shape, named_parameters
+from ..syntax.number_lists import elements_bound, kinds_in, listed_kinds
 from .support import is_float_function, promoted_function
 from .type_names import dtype_text, limited_type
 
 WEAK_INT = "weak int"
 WEAK_FLOAT = "weak float"
+_WEAK: dict[frozenset[type], str] = {frozenset({int}): WEAK_INT, frozenset({float}): WEAK_FLOAT}
 _RANGES = {"nl.arange", "nl.affine_range", "nl.sequential_range", "nl.static_range"}
 _COUNTS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
 _NOT_ALWAYS = ast.IfExp | ast.BoolOp | ast.Lambda | ast.comprehension
@@ -57,8 +59,8 @@ def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
         return type_
     if isinstance(node, ast.Name) and (type_ := _of_name(scope, node.id)) is not None:
         return type_
-    if isinstance(node, ast.Subscript) and (isinstance(node.value, ast.Name) or is_shape(node.value)):
-        return WEAK_INT if _is_whole_number(scope, node) else None
+    if isinstance(node, ast.Subscript):
+        return WEAK_INT if _is_whole_number(scope, node) else _of_list(scope, node, name)
     return _of_attribute(scope, node)
 
 
@@ -117,10 +119,42 @@ def _is_whole_number(scope: Scope, node: ast.Subscript) -> bool:
     return isinstance(node.value, ast.Name) and isinstance(scope.env.get(node.value.id), Numbers)
 
 
+def _of_list(scope: Scope, node: ast.Subscript, name: str) -> str | None:
+    """How a number of a list that is written out takes part in promotion; ``None`` for what is no such number."""
+    kinds = _listed_kinds(scope, node)
+    return _traced(scope, name or scope.source.segment(node)) if len(kinds) > 1 else _WEAK.get(kinds)
+
+
+def _of_element(scope: Scope, name: str) -> str | None:
+    """How a name takes part in promotion that stands for nothing but numbers of lists, all of one type."""
+    bound = elements_bound(scope.function, name)
+    types = {_listed_kinds(scope, each) for each in bound} if len(bound) == scope.assigned[name] else set()
+    return _WEAK.get(types.pop()) if len(types) == 1 else None
+
+
+def _listed_kinds(scope: Scope, node: ast.Subscript) -> frozenset[type]:
+    """The types of the numbers that an element of a list which is written out may be; none for any other element."""
+    root, taken = _list_of(node)
+    if isinstance(root, ast.Name):
+        place = scope.function if scope.assigned[root.id] else scope.module.source.tree
+        kinds, depth = listed_kinds(place, root.id)
+    else:
+        kinds, depth = kinds_in(root)
+    return kinds if depth == taken else frozenset()
+
+
+def _list_of(node: ast.expr) -> tuple[ast.expr, int]:
+    """What the subscripts of an expression begin with, and how many they are; 0 if one of them is a slice."""
+    if not isinstance(node, ast.Subscript):
+        return node, 0
+    root, taken = _list_of(node.value)
+    return root, 0 if isinstance(node.slice, ast.Slice | ast.Tuple) else taken + 1
+
+
 def _of_name(scope: Scope, name: str) -> str | None:
     if name in scope.definitions:
         return scalar_type(scope, parse(scope.definitions[name]), name)
-    literals = _assigned_literals(scope, name)
+    literals = _assigned_literals(scope, name) or _of_element(scope, name)
     if literals is not None:
         return literals
     value = scope.env.get(name)
