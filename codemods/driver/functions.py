@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ..analysis.part_arguments import further_parameters
 from ..analysis.scope import Scope
@@ -18,6 +19,7 @@ from ..plan.variants import telling_flags
 from ..project.draft import Draft
 from ..project.kernel_code import is_moving
 from ..project.program import Module
+from ..project.reaching_definitions import Definitions, definitions, every_statement, names_read
 from ..render import vector_sizes
 from ..rules import sbuf_manager
 from ..rules.kernel_outputs import is_traced
@@ -150,13 +152,9 @@ def direct_allocation(scope: Scope, node: ast.FunctionDef) -> bool:
 
 def _restore_dropped(scope: Scope) -> None:
     """Index vectors that a statement we left alone still reads are kept, and what these read; each under a finding."""
-    read = {name for kept in scope.kept for name in _names_read(kept)} | scope.captured
-    dropped = dict(scope.dropped)
-    while more := [statement for statement, names in dropped.items() if names & read]:
-        read |= {name for statement in more for name in _names_read(statement)}
-        dropped = {statement: names for statement, names in dropped.items() if statement not in more}
+    needed = _bindings_read(scope)
     for statement, names in scope.dropped.items():
-        used = sorted(names & read)
+        used = sorted(names & needed.get(statement, set()))
         if used:
             replaced = scope.module.plan.edits.replaced
             replaced[statement] = [*replaced[statement], New(scope.source.segment(statement))]
@@ -171,6 +169,33 @@ def _restore_dropped(scope: Scope) -> None:
                     "remove it when that statement is rewritten",
                 )
             )
+
+
+def _bindings_read(scope: Scope) -> dict[ast.stmt, set[str]]:
+    """The bindings of index vectors that a statement which was left alone may see, and what these read themselves."""
+    found = {s: names & scope.captured for s, names in scope.dropped.items() if names & scope.captured}
+    pending: list[ast.AST] = [*scope.kept, *found]
+    if not pending:
+        return found
+    flow = definitions(ast.Module([scope.function], []))
+    for node in pending:  # it grows
+        for binding, name in _seen_by(scope, flow, node):
+            if name not in found.setdefault(binding, set()):
+                found[binding].add(name)
+                pending.append(binding)
+    return found
+
+
+def _seen_by(scope: Scope, flow: Definitions, node: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
+    """The bindings that a statement may see, with the names; all bindings of its names for an inner function."""
+    if isinstance(node, ast.stmt) and node in flow.of_statement and not isinstance(node, ast.FunctionDef):
+        for part in every_statement([node]):
+            for name in {read.id for read in names_read(part)}:
+                bindings = flow.bindings(part, name)[1]
+                yield from ((statement, name) for statement in scope.dropped if statement in bindings)
+        return
+    read = _names_read(node)
+    yield from ((statement, name) for statement, names in scope.dropped.items() for name in names & read)
 
 
 def _names_read(node: ast.AST) -> set[str]:

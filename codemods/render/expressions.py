@@ -29,7 +29,7 @@ from . import vector_sizes
 from .comparisons import comparison_text
 from .number_keys import looked_up
 from .sequences import sequence_call
-from .shape_attributes import shape_attribute, size_2d
+from .shape_attributes import shape_attribute, size_2d, size_of_vector
 from .size_products import factors_of, whole_product
 from .support import product_function
 from .truths import instance_text, truth_text
@@ -451,7 +451,7 @@ def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
         return element
     if scope.evaluator.is_element(scope, node):
         return f"{scope.source.segment(node.value)}[{render(scope, node.slice)}]"
-    size = _size_of_blocks(scope, node) or size_2d(scope, node)
+    size = _size_of_blocks(scope, node) or size_2d(scope, node) or size_of_vector(scope, node)
     if size is not None:
         return size
     view = scope.evaluator.operand(scope, node)

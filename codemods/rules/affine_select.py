@@ -19,6 +19,7 @@ from ..expr.operands import Operand
 from ..expr.values import Comparison
 from ..lower.compute import Call, in_sbuf
 from ..render.masks import mask_value
+from ..render.patterns import of_rank
 
 CODE = "NKI027"
 GOLDENS = ("affine_select",)
@@ -29,7 +30,8 @@ def affine_select(call: Call) -> Instruction:
     mask = mask_value(call.scope, call.arguments["pred"])
     if mask is None or mask.comparison is None:
         raise call.refuse(CODE, "a predicate that is not one comparison", "write pattern= and offset= by hand")
-    data = call.tensor("on_true_tile")
+    ndim = max(mask.comparison.left.ndim, mask.comparison.right.ndim)
+    data = of_rank(call.scope, call.tensor("on_true_tile"), ndim)
     if data.dims is None:
         raise call.refuse(CODE, "a tile whose shape is not known", "write pattern= and offset= by hand")
     if not call.scope.direct:
