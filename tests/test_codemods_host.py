@@ -137,8 +137,9 @@ def test_trace_of_old_is_jit_on_a_kernel_that_no_kernel_calls():
     outcome = rewrite(KERNEL.replace("@nki.jit", "@nki.trace"))
     assert outcome == replace(rewrite(KERNEL), applied=outcome.applied) and "\n@nki.jit\n" in outcome.source
     assert outcome.applied["NKI002"] == 1 and rewrite(outcome.source).source == outcome.source
-    called = rewrite(KERNEL.replace("@nki.jit", "@nki.trace") + "@nki.jit\ndef other(x):\n    return k(x)\n")
-    assert called.source.count("@nki.jit") == 1 and "nki.trace" not in called.source
+    for decorator in ("@nki.trace", "@nki.trace(platform_target='trn2')"):
+        called = rewrite(KERNEL.replace("@nki.jit", decorator) + "@nki.jit\ndef other(x):\n    return k(x)\n")
+        assert called.source.count("@nki.jit") == 1 and "nki.trace" not in called.source
     assert "@nki.trace(mode='a')" in rewrite(KERNEL.replace("@nki.jit", "@nki.trace(mode='a')")).source
 
 

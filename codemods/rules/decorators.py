@@ -122,11 +122,11 @@ def _launch_plainly(module: Module, function: ast.FunctionDef, node: ast.expr, c
 def _trace(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
     """``nki.trace`` of old: ``nki.jit`` on what is launched, and nothing on what a kernel calls."""
     is_called = called_by_kernel(module, function)
-    if isinstance(node, ast.Call) or (is_called and _launched(module, function)):
-        raise Refuse(node, CODE, "Beta 2 has no nki.trace", "decorate what is launched with @nki.jit")
-    if is_called:
+    if is_called and not _launched(module, function):
         _drop(module, function, node)
         return
+    if is_called or isinstance(node, ast.Call):
+        raise Refuse(node, CODE, "Beta 2 has no nki.trace", "decorate what is launched with @nki.jit")
     if not module.options.enabled(CODE):
         raise Refuse(node, CODE, *module.options.disabled(CODE))
     _launch_plainly(module, function, node, CODE)
