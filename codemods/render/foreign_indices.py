@@ -10,14 +10,17 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..analysis.body_values import ClassItself, Thing
+from ..analysis.classes import class_of
 from ..expr.emission import Refuse
 from ..syntax import codes
 from ..syntax.names import dotted
 from ..syntax.node_index import indexed, of_kinds, walk
 from .expressions import render_named
-from .vector_calls import is_of_package, is_unread
+from .vector_calls import callee_of, is_of_package, is_unread
 
 if TYPE_CHECKING:
+    from ..analysis.classes import Class
     from ..analysis.scope import Scope
     from ..project.program import Module
 
@@ -28,7 +31,7 @@ def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset(
         case ast.Call(func=ast.Name(id="slice")):
             return True
         case ast.Call(func=function):
-            return not _is_of_nki(scope, function) and is_unread(scope, node)
+            return not _is_of_nki(scope, function) and (is_unread(scope, node) or _gives_slice(scope, node))
         case ast.IfExp(body=first, orelse=second):
             return may_be_slice(scope, first, seen) or may_be_slice(scope, second, seen)
         case ast.BoolOp(values=elements) | ast.Dict(values=elements):
@@ -43,9 +46,57 @@ def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset(
             return False
         case ast.Name(id=name) if name in scope.assigned or _is_parameter(scope, name):
             return any(may_be_slice(scope, value, seen | {name}) for value in _given(scope.function, name))
+        case ast.Attribute(value=value, attr=field) if (cls := class_of(scope, value)) is not None:
+            return _holds_slice(cls, field)
         case ast.Name() | ast.Attribute():
             return _is_given(scope, node, seen)
     return False
+
+
+def _gives_slice(scope: Scope, node: ast.Call) -> bool:
+    """Does a function or method of these files make a slice in what it returns, or return a field that may hold one?"""
+    callee = callee_of(scope, node)
+    if callee is None:
+        return False
+    home, function, first = callee
+    returned = [s.value for s in of_kinds(function, ast.Return) if s.value is not None]
+    owners = [value.cls for value in first if isinstance(value, Thing | ClassItself)]
+    fields = [part.attr for value in returned for part in of_kinds(value, ast.Attribute)]
+    return any(_makes_slice(home, value) for value in returned) or any(
+        _holds_slice(cls, field) for cls in owners for field in fields
+    )
+
+
+def _holds_slice(cls: Class, field: str) -> bool:
+    """May a field of an object be a slice: one that the class makes, or that some call gives to make the object?"""
+    own = [s for s in of_kinds(cls.node, ast.Assign, ast.AnnAssign) if field in _fields_stored(s)]
+    if any(s.value is not None and _makes_slice(cls.home, s.value) for s in own):
+        return True
+    modules = cls.home.program.modules.values()
+    made = ((m, c) for m in modules for c in of_kinds(m.source.tree, ast.Call) if _last_name(c.func) == cls.node.name)
+    return any(_may_make_slice(m, part) for m, c in made for part in (*c.args, *(k.value for k in c.keywords)))
+
+
+def _fields_stored(statement: ast.Assign | ast.AnnAssign) -> set[str]:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    parts = [part for target in targets for part in of_kinds(target, ast.Attribute, ast.Name)]
+    return {part.attr if isinstance(part, ast.Attribute) else part.id for part in parts}
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _makes_slice(module: Module, node: ast.AST) -> bool:
+    """Does an expression make a slice?"""
+    functions = (call.func for call in of_kinds(node, ast.Call))
+    return any(module.symbols.host_name(f) in ("nl.ds", "slice") or _last_name(f) == "slice" for f in functions)
+
+
+def _may_make_slice(module: Module, node: ast.expr) -> bool:
+    """Does an expression make a slice, or name what a statement of the module makes one for?"""
+    named = (value for part in of_kinds(node, ast.Name) for value in _given(module.source.tree, part.id))
+    return any(_makes_slice(module, value) for value in (node, *named))
 
 
 def assert_number(scope: Scope, index: ast.expr) -> None:

@@ -42,7 +42,7 @@ def called(scope: Scope, node: ast.Call) -> Value | None:
     if is_of_package(scope, node.func) or not _is_current(scope, node):
         return None
     if node not in scope.interpreted:
-        callee = _callee(scope, node)
+        callee = callee_of(scope, node)
         scope.interpreted[node] = None  # for what asks again on the way
         scope.interpreted[node] = None if callee is None else _interpreted(scope, node, callee)
     return scope.interpreted[node]
@@ -58,7 +58,7 @@ def is_unread(scope: Scope, node: ast.Call) -> bool:
     if is_of_package(scope, node.func):
         return False
     builtin = isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id)
-    return not builtin and _callee(scope, node) is None
+    return not builtin and callee_of(scope, node) is None
 
 
 def _is_current(scope: Scope, node: ast.Call) -> bool:
@@ -67,7 +67,7 @@ def _is_current(scope: Scope, node: ast.Call) -> bool:
     return current is None or line is None or current.lineno <= line <= (current.end_lineno or current.lineno)
 
 
-def _callee(scope: Scope, node: ast.Call) -> Callee | None:
+def callee_of(scope: Scope, node: ast.Call) -> Callee | None:
     """The function or method of the program that a call means, with what it gets before the arguments."""
     if isinstance(node.func, ast.Attribute):
         owner = _owner(scope, node.func.value)
