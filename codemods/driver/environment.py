@@ -11,7 +11,8 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.tables import dtype_name, is_function
-from ..expr.values import Api, DType, OfNumpy, Python, Value
+from ..expr.values import Api, DType, OfNumpy, Python, Slice, Value
+from ..lower.items import is_python_slice
 from ..project.program import Module
 from ..syntax import codes
 from ..syntax.module_level import module_statements, stand_ins
@@ -85,7 +86,16 @@ def _global_value(scope: Scope, value: ast.expr) -> Value:
         return Python(value.value > 0)
     if isinstance(value, ast.Call) and dtype_name(scope.qualified(value.func) or "") is not None:
         return OfNumpy()
+    if isinstance(value, ast.Call) and _is_constant_slice(scope, value):
+        return Slice(scope.module.source.segment(value), value)
     return Python()
+
+
+def _is_constant_slice(scope: Scope, call: ast.Call) -> bool:
+    """Is it ``slice(...)`` or ``nl.ds(...)`` of numbers that are written out?"""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    is_made = scope.qualified(call.func) == "nl.ds" or is_python_slice(scope, call)
+    return is_made and all(isinstance(argument, ast.Constant) for argument in given)
 
 
 def _global_dtype(module: Module, scope: Scope, name: str, value: ast.expr) -> DType:

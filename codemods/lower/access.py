@@ -42,7 +42,7 @@ from ..syntax.names import dotted
 from ..syntax.node_index import walk
 from ..syntax.nodes import viewed
 from .dynamic import dynamic_access, index_tile
-from .items import basic_item, is_everything, is_slice, refuse_dynamic
+from .items import basic_item, is_everything, is_slice, refuse_dynamic, written_slice
 from .own_tiles import own_tile
 from .reshape import expanded, reshaped
 from .row_broadcasts import on_rows
@@ -108,9 +108,10 @@ def _reinterpreted_block(scope: Scope, node: ast.Subscript, elements: list[ast.e
 
 
 def _named_slice(scope: Scope, element: ast.expr) -> ast.expr:
-    """The ``nl.ds(...)`` that a name stands for; any other index as it is."""
+    """The ``nl.ds(...)`` that a name stands for, and ``a:b`` for ``slice(a, b)``; any other index as it is."""
     value = scope.env.get(element.id) if isinstance(element, ast.Name) else None
-    return value.call if isinstance(value, Slice) else element
+    made = value.call if isinstance(value, Slice) else element
+    return written_slice(scope, made) or made
 
 
 def _whole(scope: Scope, node: ast.Name) -> Operand | None:

@@ -51,6 +51,7 @@ from .computations import is_computation
 from .compute import bind
 from .declare import allocator_value, buffer_value, creation, declare, is_bound_again
 from .deques import as_list
+from .items import written_slice
 from .listed_tiles import lists_tiles, new_list, tiles_in_list
 from .number_tables import assign_table
 from .operator_values import is_operator, operator_value
@@ -236,8 +237,10 @@ def _no_number(scope: Scope, name: str, value: ast.expr, text: str) -> Value | N
     if empty is not None:
         return empty
     if _makes_slice(scope, value):
-        direct = isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.ds"
-        return Slice(text, value) if direct and isinstance(value, ast.Call) else Value()
+        is_slice = isinstance(value, ast.Call) and (
+            scope.qualified(value.func) == "nl.ds" or written_slice(scope, value) is not None
+        )
+        return Slice(text, value) if is_slice and isinstance(value, ast.Call) else Value()
     if isinstance(value, ast.Constant) and value.value is None:
         return Absent()
     made = constructed(scope, value)

@@ -24,6 +24,26 @@ if TYPE_CHECKING:
 VECTORS = codes.INDEX_VECTORS
 
 
+def written_slice(scope: Scope, node: ast.expr) -> ast.Slice | None:
+    """``a:b`` for ``slice(a, b)`` of Python; ``None`` for anything else."""
+    if not isinstance(node, ast.Call) or not is_python_slice(scope, node) or node.keywords:
+        return None
+    given: list[ast.expr | None] = [None if _is_none(argument) else argument for argument in node.args]
+    bounds = [None, *given, None] if len(given) == 1 else [*given, None, None]
+    return ast.copy_location(ast.Slice(*bounds[:3]), node) if 1 <= len(given) <= 3 else None
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def is_python_slice(scope: Scope, call: ast.Call) -> bool:
+    """Does a call mean Python's own ``slice``?"""
+    named = isinstance(call.func, ast.Name) and call.func.id == "slice" and "slice" not in scope.assigned
+    symbols = scope.module.symbols
+    return named and "slice" not in symbols.globals | set(symbols.functions) | set(symbols.imports)
+
+
 def is_slice(scope: Scope, element: ast.expr) -> bool:
     return isinstance(element, ast.Slice) or (
         isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _QUIET = ast.Name | ast.Constant | ast.Subscript | ast.Slice | ast.Tuple | ast.BinOp | ast.UnaryOp | ast.Compare
 _QUIET |= ast.JoinedStr | ast.FormattedValue
-_QUIET_CALLS = {"min", "max", "len"}
+_QUIET_CALLS = {"min", "max", "len", "slice"}
 _TEXT_METHODS = {"replace", "strip", "lower", "upper"}
 _OF_TENSORS = {"shape", "dtype", "ndim"}
 _VIEWS = {"ds", "ap"}

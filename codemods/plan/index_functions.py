@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..model import Options
 from ..project.program import Module, program_of
@@ -58,9 +59,9 @@ def _may_have(source: Source) -> bool:
         isinstance(n.value, ast.Lambda | ast.Dict) and any(isinstance(part, ast.Lambda) for part in walk(n.value))
         for n in of_kinds(source.tree, ast.Assign)
     )
-    words = "arange" in source.text or "mgrid" in source.text
-    inner = (n for f in of_kinds(source.tree, ast.FunctionDef) for n in of_kinds(f, ast.FunctionDef) if n is not f)
-    return lambdas or (words and any(returned_expression(n) is not None for n in inner))
+    words = any(word in source.text for word in ("arange", "mgrid", "ds(", "slice("))
+    functions = of_kinds(source.tree, ast.FunctionDef)
+    return lambdas or (words and any(returned_expression(n) is not None for n in functions))
 
 
 @dataclass
@@ -115,9 +116,10 @@ class _Writing:
         self, owner: Owner, statement: ast.stmt
     ) -> Iterator[tuple[str, object, ast.Lambda | ast.FunctionDef, ast.expr]]:
         """The functions that a statement binds: name, key in a dictionary, function, and what it computes."""
-        if isinstance(statement, ast.FunctionDef) and isinstance(owner, ast.FunctionDef):
+        if isinstance(statement, ast.FunctionDef):
             value = returned_expression(statement)
-            if value is not None and self._is_vector(value) and self._is_pure(value):
+            is_index = value is not None and (self._is_slice(value) or self._is_inner_vector(owner, value))
+            if value is not None and is_index and self._is_pure(value):
                 yield statement.name, None, statement, value
         elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target = statement.targets[0]
@@ -133,7 +135,29 @@ class _Writing:
         used = [n for n in of_kinds(owner, ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
         return set(used) <= {s.value for s in keyed}
 
-    def _is_vector(self, value: ast.expr) -> bool:
+    def _is_slice(self, value: ast.expr) -> bool:
+        """Is an expression ``nl.ds(...)`` or ``slice(...)``, or a call of a function that computes such a slice?"""
+        if not isinstance(value, ast.Call):
+            return False
+        known = [f for (_, name, key), f in self.functions.items() if key is None and _is_named(value.func, name)]
+        return self._is_known(value.func, ("nl.ds", "slice")) or any(self._is_slice(f.body) for f in known)
+
+    def _is_known(self, function: ast.expr, names: Collection[str]) -> bool:
+        """Is it one of these functions of NKI, or Python's own ``slice``?"""
+        own = _is_named(function, "slice") and "slice" in names and not self._binds_slice
+        return own or self.module.symbols.host_name(function) in names
+
+    @cached_property
+    def _binds_slice(self) -> bool:
+        """Does anything in the module have the name ``slice``?"""
+        return any("slice" in bound_here(s) for s in of_kinds(self.module.source.tree, ast.stmt)) or any(
+            argument.arg == "slice" for argument in of_kinds(self.module.source.tree, ast.arg)
+        )
+
+    def _is_inner_vector(self, owner: Owner, value: ast.expr) -> bool:
+        """Does a function in a function return a vector? Those of modules are followed where they are called."""
+        if not isinstance(owner, ast.FunctionDef):
+            return False
         parts = [n.func if isinstance(n, ast.Call) else n for n in walk(value)]
         named = [n for n in parts if isinstance(n, ast.Attribute | ast.Name)]
         if any(self.module.symbols.host_name(n) in _VECTORS for n in named):
@@ -235,7 +259,8 @@ class _Writing:
         known = _BUILTINS | {name for _, name, _ in self.functions}
         called = [c.func.value if isinstance(c.func, ast.Subscript) else c.func for c in of_kinds(value, ast.Call)]
         return all(
-            (isinstance(f, ast.Name) and f.id in known) or self.module.symbols.host_name(f) in _VECTORS for f in called
+            (isinstance(f, ast.Name) and f.id in known) or self._is_known(f, (*_VECTORS, "nl.ds", "slice"))
+            for f in called
         )
 
     def _unused(self) -> list[ast.stmt]:
@@ -265,6 +290,10 @@ class _Writing:
     def _is_written_out(self, name: ast.Name) -> bool:
         at, _ = self.module.source.span(name)
         return any(edit.start <= at < edit.end for edit in self.edits)
+
+
+def _is_named(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _lambdas(value: ast.expr) -> Iterator[tuple[object, ast.Lambda]]:

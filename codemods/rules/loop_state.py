@@ -26,7 +26,24 @@ from ..analysis.name_views import described
 from ..analysis.scope import Scope
 from ..analysis.unit_loops import bound_in_body
 from ..expr.emission import Refuse
-from ..expr.values import ERASED, Absent, DType, Gone, Hbm, Python, Several, Tile, Value, merge
+from ..expr.values import (
+    ERASED,
+    Absent,
+    Constant,
+    DType,
+    Flag,
+    Function,
+    Gone,
+    Hbm,
+    Numbers,
+    Object,
+    Python,
+    Several,
+    Slice,
+    Tile,
+    Value,
+    merge,
+)
 from ..project.usage import names_used
 from ..render.index import index_value
 from ..render.vector_sizes import restored
@@ -113,13 +130,26 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> N
         elif type(value) is Python:
             scope.env[name] = Python()  # positive at first, perhaps
         elif (
-            isinstance(value, ERASED) and name not in scope.resized and not _bound_alike(scope, statement, name, value)
+            isinstance(value, ERASED | Slice)
+            and name not in scope.resized
+            and not _bound_alike(scope, statement, name, value)
         ):
             scope.env[name] = Gone("changes from one iteration to the next")
         elif isinstance(value, Absent) and _computed(scope, statement, name):
             scope.env[name] = Value()  # None in the first iteration, a tensor in those after it
             scope.unknown_results.add(name)
             scope.none_at_first.add(name)
+        elif isinstance(value, Object | Flag | Numbers | Several | Constant | Function):
+            scope.env[name] = _of_any_pass(value)
+
+
+def _of_any_pass(value: Value) -> Value:
+    """What is known of a value in every iteration: its kind, not which object, truth, array or function it is."""
+    if isinstance(value, Several):
+        return Several(tuple(_of_any_pass(part) for part in value.parts))
+    if isinstance(value, Hbm | Tile | DType) or type(value) is Python:
+        return value
+    return Python() if isinstance(value, Python) and not isinstance(value, Absent) else Value()
 
 
 def _bound_alike(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, value: Value) -> bool:
@@ -130,7 +160,7 @@ def _bound_alike(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, 
     if len(stores) != len(made) or scope.out or not all(_is_steady(scope, loop, m) for m in made):
         return False
     found = [scope.attempt(index_value, scope, m) for m in made]
-    known = [other for other in found if not isinstance(other, Refuse)]
+    known = [other for other in found if isinstance(other, Value)]
     return len(known) == len(found) and not scope.out and all(merge(value, other) is value for other in known)
 
 
