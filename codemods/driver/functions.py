@@ -199,7 +199,9 @@ def _seen_by(scope: Scope, flow: Definitions, node: ast.AST) -> Iterator[tuple[a
 
 
 def _names_read(node: ast.AST) -> set[str]:
-    return {n.id for n in of_kinds(node, ast.Name) if isinstance(n.ctx, ast.Load)}
+    """The names that code reads, or binds for the function around it."""
+    outer = {name for n in of_kinds(node, ast.Nonlocal) for name in n.names}
+    return outer | {n.id for n in of_kinds(node, ast.Name) if isinstance(n.ctx, ast.Load)}
 
 
 def _lift_unused(scope: Scope) -> None:
