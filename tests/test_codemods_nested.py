@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from first_rung import rewrite
+from first_rung import Options, rewrite
+from nki_migrate.guard import complete, objection
 from nki_migrate.runtime.cases import TensorSpec
 
 KERNEL = """\
@@ -64,3 +65,28 @@ def k(x, y):
 def test_what_is_none_in_one_call_and_a_tile_in_the_next_is_a_finding():
     findings = rewrite(LATER).findings
     assert any("'emit' uses 'extra', which changes between its calls" in finding.message for finding in findings)
+
+
+KINDS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((2, 8, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+    s = nl.load(x)
+    def put(i, s=s):
+        nl.store(out[i], s)
+    s = nl.load(x[0:4])
+    put(0)
+    put(1, s)
+    return out
+"""
+
+
+def test_a_nested_function_that_is_left_has_no_copies_for_other_kinds_of_arguments():
+    """They would stand in the kernel, where Beta 2 takes no function, and the whole file would be refused."""
+    outcome = complete(KINDS, rewrite(KINDS, Options(unsafe=True)), Options(unsafe=True))
+    assert objection(KINDS, outcome, Options(unsafe=True), "k.py", rewrite) is None
+    assert outcome.source.count("def ") == 2 and {f.code for f in outcome.findings} >= {"NKI003"}

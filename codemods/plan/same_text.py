@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from ..expr.emission import Edits, New
 from ..expr.frames import Analysis
 from ..project.program import Module
-from ..syntax.node_index import walk
+from ..syntax.node_index import indexed, of_kinds, walk
 from .variants import copy_of
 
 Variant = tuple[ast.FunctionDef, int]
@@ -23,9 +23,15 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def copies_needed(modules: Iterable[Module]) -> dict[ast.FunctionDef, list[int]]:
-    """Which copy serves each variant of the functions that have several, once all of them are rewritten."""
+    """Which copy serves each variant of the functions that have several, once all of them are rewritten.
+
+    Functions in functions have no copies: calls with other kinds of arguments are left.
+    """
     homes = {
-        f: module for module in modules for f in module.summaries.calls if len(module.premises.variants.get(f, ())) > 1
+        f: module
+        for module in modules
+        for f in module.summaries.calls
+        if len(module.premises.variants.get(f, ())) > 1 and f not in _nested(module.source.tree)
     }
     found = {function: list(range(len(module.premises.variants[function]))) for function, module in homes.items()}
     while True:
@@ -34,6 +40,13 @@ def copies_needed(modules: Iterable[Module]) -> dict[ast.FunctionDef, list[int]]
         if shared == found:
             return found
         found = shared
+
+
+@indexed
+def _nested(tree: ast.Module) -> frozenset[ast.FunctionDef]:
+    """The functions of a module that stand in other functions."""
+    functions = of_kinds(tree, ast.FunctionDef)
+    return frozenset(inner for f in functions for inner in of_kinds(f, ast.FunctionDef) if inner is not f)
 
 
 def _shared(module: Module, function: ast.FunctionDef, names: dict[str, str]) -> list[int]:
