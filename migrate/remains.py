@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from nki_migrate.codemods.ladder import origins
 from nki_migrate.codemods.model import Finding, Options, Outcome
-from nki_migrate.codemods.syntax.mark_text import WORD, is_mark
+from nki_migrate.codemods.syntax.mark_text import WORD, is_comment_mark, is_mark
 from nki_migrate.codemods.syntax.node_index import tree_of, walk
 from nki_migrate.codemods.syntax.nodes import blocks, first_line
 from nki_migrate.runtime.spec.grammar import children, statements
@@ -42,7 +42,7 @@ class Accounted:
     A finding accounts for the statement that it is in (for a compound statement: for its header), and for the whole
     function or class when no rule touched it. Findings are in lines of the input; a line of the output stands for the
     input's line that has the same text, or, where both were rewritten, for the lines that it replaces. What stands
-    behind a mark that stops a kernel is under the finding that the mark says.
+    behind a mark that stops a kernel, or right below a comment that is one, is under the finding that the mark says.
     """
 
     def __init__(self, old: ast.Module, before: str, outcome: Outcome) -> None:
@@ -77,13 +77,15 @@ class Accounted:
         return frozenset(lines.union(*self._behind_marks()))
 
     def _behind_marks(self) -> Iterator[range]:
-        """The lines of each statement that stands behind marks which stop a kernel in front of it."""
+        """The lines of each statement behind marks which stop a kernel in front of it, or below the comment of one."""
         tree = tree_of(self.outcome.source)
+        lines = self.outcome.source.split("\n")
         for block in (block for node in walk(tree) for block in blocks(node)) if WORD in self.outcome.source else ():
             stopped = False
             for statement in block:
                 is_stop = isinstance(statement, ast.Assert) and is_mark(statement)
-                if stopped and not is_stop:
+                above = first_line(statement) - 2
+                if (stopped and not is_stop) or (above >= 0 and is_comment_mark(lines[above])):
                     yield _extent(statement)
                 stopped = is_stop
 

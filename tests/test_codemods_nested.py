@@ -90,3 +90,20 @@ def test_a_nested_function_that_is_left_has_no_copies_for_other_kinds_of_argumen
     outcome = complete(KINDS, rewrite(KINDS, Options(unsafe=True)), Options(unsafe=True))
     assert objection(KINDS, outcome, Options(unsafe=True), "k.py", rewrite) is None
     assert outcome.source.count("def ") == 2 and {f.code for f in outcome.findings} >= {"NKI003"}
+
+
+RETURNED = KINDS.partition("    s = nl.load(x)")[0] + """\
+    def put(i, v):
+        nl.store(out[i, v, nl.arange(8)[None, :]], nl.load(x[v, nl.arange(8)[None, :]]))
+        return 4 + nl.arange(4)[:, None]
+    v = nl.arange(4)[:, None]
+    for i in nl.static_range(2):
+        v = put(i, v)
+    return out
+"""
+
+
+def test_a_vector_that_is_kept_is_under_its_mark_in_whatever_line_it_is_written():
+    """The body of the function stands in place of the call: its finding is in the line of its own ``return``."""
+    outcome = complete(RETURNED, rewrite(RETURNED, Options(unsafe=True)), Options(unsafe=True))
+    assert objection(RETURNED, outcome, Options(unsafe=True), "k.py", rewrite) is None and outcome.findings

@@ -23,6 +23,11 @@ def without_marks(text: str) -> str:
     return "\n".join(line for line in text.split("\n") if not _LINE.match(line))
 
 
+def is_comment_mark(line: str) -> bool:
+    """Is a line a comment that marks the statement below it?"""
+    return _LINE.match(line) is not None and line.lstrip().startswith("#")
+
+
 def mark_of(code: str, message: str) -> str:
     """What a mark says of a finding."""
     return f"nki-migrate {code}: {' '.join(message.split())}"
