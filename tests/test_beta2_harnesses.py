@@ -14,12 +14,12 @@ PLAIN = f"@nki.jit\ndef copied(x):\n{KERNEL}\n\n"
 CASE = '[[case]]\nkernel = "{}"\n[case.args]\nx = {{shape = [8, 16], dtype = "float32"}}\n'
 
 
-def verified(tmp_path: Path, source: str, kernel: str) -> int:
+def verified(tmp_path: Path, source: str, kernel: str, *options: str) -> int:
     file, cases = tmp_path / "k.py", tmp_path / "cases.toml"
     file.write_text(source, encoding="utf-8")
     cases.write_text(CASE.format(kernel), encoding="utf-8")
     with pytest.raises(SystemExit) as ended:
-        main(["verify", "--migrate", "--unsafe", str(file), "--cases", str(cases)])
+        main(["verify", "--migrate", *options, str(file), "--cases", str(cases)])
     return int(ended.value.code or 0)
 
 
@@ -36,6 +36,8 @@ def test_the_other_kernels_of_the_file_are_compared(
     assert "1 equal" in said and f"note: after: {left}: importing the file without the emulator ends there" in said
     assert verified(tmp_path, source, "measured") == 2
     assert f"after: error: NotImplementedError: {left}" in capsys.readouterr().out
+    verified(tmp_path, source, "measured", "--unsafe")
+    assert "1 equal" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["baremetal", "benchmark", "profile"])

@@ -89,8 +89,6 @@ def k(x):
     return out
 """
 SLICES = {
-    "of a function": ("pass", "rows_of(i)"),
-    "of a function, named": ("b = rows_of(i)", "b"),
     "in a list": ("p = [nl.ds(i * 128, 128)]", "p[0]"),
     "in a list, named": ("p = [nl.ds(i * 128, 128)]\n        b = p[0]", "b"),
     "in a tuple": ("p = (nl.ds(i * 128, 128), 1)\n        b, _ = p", "b"),
@@ -107,8 +105,13 @@ def test_a_slice_is_no_index(made):
     assert "it is not known what the index" in rewrite(source).findings[0].message
 
 
-def test_a_slice_under_a_second_name_is_one(migrate):
-    source = ROWS.format(made="a = nl.ds(i * 128, 128)\n        b = a", place="b")
+@pytest.mark.parametrize(
+    ("made", "place"),
+    [("a = nl.ds(i * 128, 128)\n        b = a", "b"), ("pass", "rows_of(i)"), ("b = rows_of(i)", "b")],
+    ids=["under a second name", "of a function", "of a function, named"],
+)
+def test_a_slice_that_is_told_is_written_out(migrate, made, place):
+    source = ROWS.format(made=made, place=place)
     migration = migrate(source, {"x": TensorSpec((256, 8), "float32", "normal")})
     assert (migration.outcome.findings, migration.trouble) == ((), ())
 
