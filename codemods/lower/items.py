@@ -17,6 +17,7 @@ from ..render.expressions import render, render_named
 from ..render.foreign_indices import assert_number, may_be_slice
 from ..syntax import codes
 from ..syntax.node_index import walk
+from ..syntax.nodes import is_none
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
@@ -28,13 +29,9 @@ def written_slice(scope: Scope, node: ast.expr) -> ast.Slice | None:
     """``a:b`` for ``slice(a, b)`` of Python; ``None`` for anything else."""
     if not isinstance(node, ast.Call) or not is_python_slice(scope, node) or node.keywords:
         return None
-    given: list[ast.expr | None] = [None if _is_none(argument) else argument for argument in node.args]
+    given: list[ast.expr | None] = [None if is_none(argument) else argument for argument in node.args]
     bounds = [None, *given, None] if len(given) == 1 else [*given, None, None]
     return ast.copy_location(ast.Slice(*bounds[:3]), node) if 1 <= len(given) <= 3 else None
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def is_python_slice(scope: Scope, call: ast.Call) -> bool:

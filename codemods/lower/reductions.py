@@ -17,7 +17,7 @@ from ..rules.masks import masked
 from ..rules.operator_tokens import token
 from ..syntax.codes import NL_COMPUTE as CODE
 from ..syntax.node_index import of_kinds
-from ..syntax.nodes import way_to
+from ..syntax.nodes import is_name, way_to
 from .compute import bound_call, place
 from .elementwise import combined
 
@@ -108,7 +108,7 @@ def _base_name(node: ast.expr) -> str:
 def _is_written_first(scope: Scope, name: str) -> bool:
     """Does a statement ``name[...] = value`` fill it before each reduction into it, whatever the kernel runs?"""
     assigned = list(of_kinds(scope.function, ast.Assign))
-    declared = [node for node in assigned for target in node.targets if _is_name(target, name)]
+    declared = [node for node in assigned for target in node.targets if is_name(target, name)]
     reduced = [statement for statement, target, _ in _reductions(scope) if _base_name(target) == name]
     return len(declared) == 1 and all(
         any(_fills(other, name) and other.lineno > declared[0].lineno and other not in reduced for other in earlier)
@@ -127,10 +127,6 @@ def _fills(statement: ast.stmt, name: str) -> bool:
         isinstance(target, ast.Subscript)
         and isinstance(target.slice, ast.Constant)
         and target.slice.value is Ellipsis
-        and _is_name(target.value, name)
+        and is_name(target.value, name)
         for target in targets
     )
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name

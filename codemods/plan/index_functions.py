@@ -19,7 +19,7 @@ from ..syntax.codes import INDEX_VECTORS as CODE
 from ..syntax.local_names import bound_here, local_names, own_statements
 from ..syntax.module_level import module_statements
 from ..syntax.node_index import children, of_kinds, walk
-from ..syntax.nodes import first_line, positional_parameters, returned_expression
+from ..syntax.nodes import first_line, is_name, positional_parameters, returned_expression
 from ..syntax.source import Source
 from .edited_text import EditedText, arranged
 from .line_origins import Edit, Line, comments, edited, lines_of, margin_of
@@ -139,12 +139,12 @@ class _Writing:
         """Is an expression ``nl.ds(...)`` or ``slice(...)``, or a call of a function that computes such a slice?"""
         if not isinstance(value, ast.Call):
             return False
-        known = [f for (_, name, key), f in self.functions.items() if key is None and _is_named(value.func, name)]
+        known = [f for (_, name, key), f in self.functions.items() if key is None and is_name(value.func, name)]
         return self._is_known(value.func, ("nl.ds", "slice")) or any(self._is_slice(f.body) for f in known)
 
     def _is_known(self, function: ast.expr, names: Collection[str]) -> bool:
         """Is it one of these functions of NKI, or Python's own ``slice``?"""
-        own = _is_named(function, "slice") and "slice" in names and not self._binds_slice
+        own = is_name(function, "slice") and "slice" in names and not self._binds_slice
         return own or self.module.symbols.host_name(function) in names
 
     @cached_property
@@ -290,10 +290,6 @@ class _Writing:
     def _is_written_out(self, name: ast.Name) -> bool:
         at, _ = self.module.source.span(name)
         return any(edit.start <= at < edit.end for edit in self.edits)
-
-
-def _is_named(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _lambdas(value: ast.expr) -> Iterator[tuple[object, ast.Lambda]]:

@@ -90,7 +90,7 @@ def _last_name(node: ast.expr) -> str:
 def _makes_slice(module: Module, node: ast.AST) -> bool:
     """Does an expression make a slice?"""
     functions = (call.func for call in of_kinds(node, ast.Call))
-    return any(module.symbols.host_name(f) in ("nl.ds", "slice") or _last_name(f) == "slice" for f in functions)
+    return any(module.symbols.host_name(f) == "nl.ds" or _last_name(f) == "slice" for f in functions)
 
 
 def _may_make_slice(module: Module, node: ast.expr) -> bool:

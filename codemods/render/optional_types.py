@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..expr.algebra import parse
 from ..expr.values import Absent, Container, DType, Python, Value
 from ..syntax.node_index import walk
+from ..syntax.nodes import is_none
 from .expressions import render
 from .type_names import is_dtype
 
@@ -26,7 +27,7 @@ def optional_type(scope: Scope, node: ast.expr) -> str:
     """The text of a type that may be ``None``, with a place for another one; empty for any other expression."""
     if isinstance(node, ast.IfExp):
         sides = (node.body, node.orelse)
-        body, orelse = (OTHERWISE if _is_none(side) else render(scope, side) for side in sides)
+        body, orelse = (OTHERWISE if is_none(side) else render(scope, side) for side in sides)
         return f"{body} if {render(scope, node.test)} else {orelse}" if _may_be_none(node) else ""
     if may_lack(scope, node):
         text = render(scope, node)
@@ -76,8 +77,4 @@ def _under(display: ast.expr, key: str) -> ast.expr | None:
 
 
 def _may_be_none(node: ast.IfExp) -> bool:
-    return _is_none(node.body) or _is_none(node.orelse)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+    return is_none(node.body) or is_none(node.orelse)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..analysis.kill import kill
 from ..expr.values import Index, Python
 from ..syntax.node_index import of_kinds, walk
-from ..syntax.nodes import bound_by
+from ..syntax.nodes import bound_by, is_name
 from .index import new_axis
 
 if TYPE_CHECKING:
@@ -31,19 +31,15 @@ def _differ_in_size(scope: Scope, name: str) -> bool:
     plain = [
         node
         for node in of_kinds(scope.function, ast.Assign)
-        if len(node.targets) == 1 and _is_name(node.targets[0], name)
+        if len(node.targets) == 1 and is_name(node.targets[0], name)
     ]
     inner = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
     for node in walk(scope.function):
         nested = isinstance(node, inner) and node is not scope.function
-        if nested and any(_is_name(n, name) or (isinstance(n, ast.arg) and n.arg == name) for n in walk(node)):
+        if nested and any(is_name(n, name) or (isinstance(n, ast.arg) and n.arg == name) for n in walk(node)):
             return False
     forms = {_form(scope, node.value) for node in plain}
     return len(plain) == scope.assigned[name] > 1 and len(forms) == 1 and "" not in forms
-
-
-def _is_name(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _form(scope: Scope, node: ast.expr) -> str:

@@ -41,7 +41,7 @@ from ..plan.capacity import report_excess
 from ..render.index import index_value
 from ..syntax import codes
 from ..syntax.node_index import children, of_kinds, walk
-from ..syntax.nodes import names_read_by_nested, uses_by_name, viewed
+from ..syntax.nodes import is_name, names_read_by_nested, uses_by_name, viewed
 
 if TYPE_CHECKING:
     from ..expr.declarations import Plan
@@ -151,7 +151,7 @@ class Uses:
 def uses(scope: Scope, name: str, rank: int) -> Uses:
     function = scope.function
     seen = sum(isinstance(node.ctx, ast.Load) for node in uses_by_name(function).get(name, ()))
-    subscripts = [s for s in of_kinds(function, ast.Subscript) if _is_name(viewed(s.value) or s.value, name)]
+    subscripts = [s for s in of_kinds(function, ast.Subscript) if is_name(viewed(s.value) or s.value, name)]
     inner = (node for node in of_kinds(function, ast.FunctionDef, ast.Lambda) if node is not function)
     nested = any(name in uses_by_name(node) for node in inner)
     other = ""
@@ -305,10 +305,6 @@ def _using(statements: Sequence[ast.stmt], found: Uses) -> list[ast.stmt]:
     """Those of some statements that use the tensor."""
     wanted = {id(s) for s in found.subscripts}
     return [statement for statement in statements if any(id(n) in wanted for n in walk(statement))]
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _not_operands(scope: Scope, found: Uses) -> str:

@@ -29,7 +29,7 @@ from ..syntax.module_level import is_main, module_statements
 from ..syntax.names import dotted
 from ..syntax.node_index import indexed, of_kinds, walk
 from .host_code import CODE as HOST_CODE
-from .host_code import OUTPUTS, harness, names_files_again
+from .host_code import OUTPUTS, harness, named_again
 
 CODE = "NKI002"
 GOLDENS = ("sub_kernel", "compiler_decorators")
@@ -98,22 +98,21 @@ def _first_launcher(module: Module, function: ast.FunctionDef, node: ast.expr) -
         raise Refuse(
             node, CODE, message, "--unsafe writes nki.jit: right if the kernel writes to no argument", "review"
         )
-    if not module.options.enabled(CODE):
-        raise Refuse(node, CODE, *module.options.disabled(CODE))
     _launch_plainly(module, function, node, CODE)
 
 
 def _harness(module: Module, function: ast.FunctionDef, node: ast.expr, name: str) -> None:
     """``@nki.benchmark(...)``: the kernel is launched as any other, and nothing measures it any more."""
-    is_plain = not names_files_again(module, node) and not called_by_kernel(module, function)
+    is_plain = not named_again(module, node) and not called_by_kernel(module, function)
     if not is_plain or not module.options.unsafe:
         raise harness(module, node, name, is_review=is_plain)
-    if not module.options.enabled(HOST_CODE):
-        raise Refuse(node, HOST_CODE, *module.options.disabled(HOST_CODE))
     _launch_plainly(module, function, node, HOST_CODE)
 
 
 def _launch_plainly(module: Module, function: ast.FunctionDef, node: ast.expr, code: str) -> None:
+    """Write ``nki.jit``, as a change of the rule ``code``."""
+    if not module.options.enabled(code):
+        raise Refuse(node, code, *module.options.disabled(code))
     module.plan.edits.expressions[node] = f"{module.alias('nki')}.jit"
     module.plan.applied[code] += 1
     module.plan.touched.add(function.name)
@@ -127,8 +126,6 @@ def _trace(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
         return
     if is_called or isinstance(node, ast.Call):
         raise Refuse(node, CODE, "Beta 2 has no nki.trace", "decorate what is launched with @nki.jit")
-    if not module.options.enabled(CODE):
-        raise Refuse(node, CODE, *module.options.disabled(CODE))
     _launch_plainly(module, function, node, CODE)
 
 

@@ -64,7 +64,7 @@ def harness(module: Module, node: ast.expr, name: str, is_review: bool = False) 
     message = f"Beta 2 has no {name}: nki.jit {_LOST[name]}"
     takes_arrays = name == "nki.baremetal" and version(module.options.target) >= V05
     help = _ON_ARRAYS if takes_arrays else _INSTEAD[name]
-    help = f"--unsafe writes nki.jit; {help}" if is_review else f"{help}{_named_again(module, node)}"
+    help = f"--unsafe writes nki.jit; {help}" if is_review else f"{help}{named_again(module, node)}"
     return Refuse(node, CODE, message, help, "review" if is_review else "manual")
 
 
@@ -85,12 +85,7 @@ _ON_ARRAYS = (
 )
 
 
-def names_files_again(module: Module, options: ast.expr) -> bool:
-    """Does a module name files elsewhere that a harness was asked to write?"""
-    return _named_again(module, options) != ""
-
-
-def _named_again(module: Module, options: ast.expr) -> str:
+def named_again(module: Module, options: ast.expr) -> str:
     """Where else a module names files that a harness was asked to write, for the end of a sentence."""
     keywords = options.keywords if isinstance(options, ast.Call) else []
     values = {ast.dump(k.value) for k in keywords if k.arg in _ARTIFACTS}

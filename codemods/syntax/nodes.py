@@ -92,6 +92,16 @@ def way_to(node: ast.AST, target: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
     return []
 
 
+def is_name(node: ast.AST, name: str) -> bool:
+    """Is a node this name, read or bound?"""
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def is_none(node: ast.expr) -> bool:
+    """Is an expression ``None`` as it is written?"""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 @indexed
 def parents_of(root: ast.AST) -> dict[ast.AST, ast.AST]:
     """What each node below ``root`` stands in."""

@@ -6,7 +6,7 @@ import ast
 
 from .module_level import module_statements
 from .node_index import indexed, of_kinds
-from .nodes import parents_of
+from .nodes import is_name, parents_of
 
 _READERS = {"len", "enumerate", "zip", "sum", "min", "max"}
 
@@ -68,7 +68,7 @@ def elements_bound(function: ast.FunctionDef, name: str) -> tuple[ast.Subscript,
 
     ``w[i]`` of ``c = w[i]``, ``for c in w``, ``for i, c in enumerate(w)`` and ``for b, c in zip(v, w)``.
     """
-    found = [s.value for s in of_kinds(function, ast.Assign) for t in s.targets if _is_name(t, name)]
+    found = [s.value for s in of_kinds(function, ast.Assign) for t in s.targets if is_name(t, name)]
     for loop in of_kinds(function, ast.For):
         taken: list[tuple[ast.expr, ast.expr]] = [(loop.target, loop.iter)]
         if isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name) and not loop.iter.keywords:
@@ -78,9 +78,5 @@ def elements_bound(function: ast.FunctionDef, name: str) -> tuple[ast.Subscript,
                 taken = [(targets[1], given[0])]
             elif reader == "zip" and len(targets) == len(given):
                 taken = list(zip(targets, given, strict=True))
-        found += [ast.Subscript(listed, ast.Constant(0), ast.Load()) for each, listed in taken if _is_name(each, name)]
+        found += [ast.Subscript(listed, ast.Constant(0), ast.Load()) for each, listed in taken if is_name(each, name)]
     return tuple(each for each in found if isinstance(each, ast.Subscript))
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name

@@ -13,6 +13,7 @@ import ast
 
 from ...syntax.call_text import CallText
 from ...syntax.drafts import Edit
+from ...syntax.nodes import is_none
 from ..answers import Answer, Left, Rewritten, rewritten
 from ..facts import Facts
 from ..statements import is_own_statement
@@ -32,7 +33,7 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     if text is None or not given.keys() & {"dst_rmw_op", "unique_indices"}:
         return None
     operator = given.get("dst_rmw_op")
-    if operator is None or _is_none(operator):
+    if operator is None or is_none(operator):
         arguments = [text.named(name) for name in ("dst_rmw_op", "unique_indices")]
         return rewritten(*_removed(text, [a.keyword for a in arguments if a is not None]))
     if isinstance(operator, ast.IfExp):
@@ -67,11 +68,11 @@ def _computed(facts: Facts, node: ast.Call, text: CallText, given: dict[str, ast
 def _in_two(facts: Facts, node: ast.Call, operator: ast.IfExp) -> Answer:
     """``None if condition else nl.add``: a copy and an accumulation under the condition."""
     statement, text = is_own_statement(facts.rung, node), facts.text_of(node)
-    copies_first = _is_none(operator.body)
+    copies_first = is_none(operator.body)
     added = operator.orelse if copies_first else operator.body
     if statement is None or text is None or facts.qualified(added) != "nki.language.add":
         return Left("whether this copy accumulates is not known", _HELP)
-    if not copies_first and not _is_none(operator.orelse):
+    if not copies_first and not is_none(operator.orelse):
         return Left("whether this copy accumulates is not known", _HELP)
     given = facts.arguments(node) | {"dst_rmw_op": added}
     compute = _computed(facts, node, text, given)
@@ -97,7 +98,3 @@ def _removed(text: CallText, keywords: list[str]) -> list[Edit]:
         edit = text.removed(argument) if argument is not None else None
         found += [edit] if edit is not None else []
     return found
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None

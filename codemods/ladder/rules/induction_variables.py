@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 
+from ...syntax.nodes import is_name
 from ..answers import Answer, Left, Unknown
 from ..facts import Facts
 
@@ -30,7 +31,7 @@ def rewrite(facts: Facts, node: ast.For) -> Answer:
         for item in ast.walk(statement):
             if isinstance(item, ast.Name) and item.id == name and not isinstance(item.ctx, ast.Load):
                 return Left(f"'{name}' is written in the loop that counts it", _HELP)
-            if isinstance(item, ast.Call) and any(_is_name(each, name) for each in _given(item)):
+            if isinstance(item, ast.Call) and any(is_name(each, name) for each in _given(item)):
                 answer = _passed(facts, item, name)
                 if answer is not None:
                     return answer
@@ -41,16 +42,12 @@ def _given(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
-
-
 def _passed(facts: Facts, call: ast.Call, name: str) -> Answer:
     """What a call does to the variable: an instruction that writes registers, or a function that may."""
     callee = facts.called(call)
     if callee in ("nki.isa.register_move", "nki.isa.register_load"):
         dst = facts.arguments(call).get("dst")
-        return Left(f"'{name}' is written in the loop that counts it", _HELP) if dst and _is_name(dst, name) else None
+        return Left(f"'{name}' is written in the loop that counts it", _HELP) if dst and is_name(dst, name) else None
     if callee or (isinstance(call.func, ast.Attribute) and call.func.attr in ("ap", "ds")):
         return None
     why = f"NKI {facts.new} refuses writes to the variable of a loop"

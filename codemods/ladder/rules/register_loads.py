@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 
 from ...syntax.drafts import Edit
+from ...syntax.nodes import is_none
 from ..answers import Answer, Left, Rewritten, Unknown
 from ..facts import Facts
 from ..tensors import Tensor
@@ -26,7 +27,7 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
         return None
     tensor = node.args[0]
     if not isinstance(facts.tensors.of(facts.path, tensor), Tensor) or _is_parameter_alone(facts, tensor):
-        is_number = facts.tensors.index_kind(facts.path, facts.rung, tensor) == "integer" or _is_none(tensor)
+        is_number = facts.tensors.index_kind(facts.path, facts.rung, tensor) == "integer" or is_none(tensor)
         why = f"register_alloc of NKI {facts.new} reads no tensor"
         help = "load a tensor: nisa.register_load(r, tensor)"
         return None if is_number else Unknown(f"'{ast.unparse(tensor)}' is a number", why, help)
@@ -40,10 +41,6 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     start, end = facts.rung.start(tensor), facts.rung.end(tensor)
     line = facts.rung.line_after(statement, f"{load}({target.id}, {facts.rung.segment(tensor)})")
     return Rewritten((Edit(start, end, "0"), line))
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_parameter_alone(facts: Facts, node: ast.expr) -> bool:
