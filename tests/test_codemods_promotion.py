@@ -139,10 +139,9 @@ def test_a_division_by_what_counts_is_of_the_type_of_the_tile() -> None:
 )
 def test_a_number_that_may_be_a_float_is_asked_whether_it_is_one(source: str) -> None:
     text = written(source)
-    tile = "tile" if "many" in source else "x"
     number = "count * count" if "count = count" in source else "count"  # what it is bound to later says nothing of it
-    assert f"dtype=(nl.float32 if isinstance({number}, float) else {tile}.dtype)" in " ".join(text.split())
-    assert FLOATS.replace("x.", f"{tile}.") in joined(text) and "promoted_dtype" not in text
+    assert f"dtype=(nl.float32 if isinstance({number}, float) else x.dtype)" in " ".join(text.split())
+    assert FLOATS in joined(text) and "promoted_dtype" not in text
 
 
 TRUTHS = HEAD + (

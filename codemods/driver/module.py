@@ -14,6 +14,7 @@ from ..emit.marks import plan as plan_marks
 from ..emit.output_assertions import output_assertions
 from ..expr.emission import Refuse, Said
 from ..expr.moves import moved
+from ..expr.values import Value
 from ..lower.assumptions import best_observed, with_assumptions
 from ..model import Options, Outcome
 from ..plan import dead_names, early_assertions, support_imports
@@ -157,9 +158,11 @@ def _rewritten_together(
         trees_changed()
     to_list: dict[Position, str] = {}
     resized: frozenset[Resized] = frozenset()
+    carried: dict[tuple[Position, str], Value] = {}
+    asked: Counter[tuple[Position, str]] = Counter()
     variants: Variants = {}
     while True:
-        premises = {path: _premises(grids[path], homes.get(path, {}), to_list, resized) for path in read}
+        premises = {path: _premises(grids[path], homes.get(path, {}), to_list, resized, carried) for path in read}
         modules, variants = planned(read, options, premises, variants)
         if not any(map(asks_for_more, modules)):
             for module in modules:
@@ -169,13 +172,27 @@ def _rewritten_together(
             return outcomes | _left_together(modules, outcomes, originals)
         blocked = {place: reason for module in modules for place, reason in module.plan.blocked.items()}
         to_list, resized = {**to_list, **blocked}, resized.union(*(module.plan.to_resize for module in modules))
+        left = {place: value for module in modules for place, value in module.plan.carried.items()}
+        asked.update(left.keys())
+        carried = {**carried, **{place: v if asked[place] < _READINGS else Value() for place, v in left.items()}}
 
 
-def _premises(grid: Relaunched, homes: Homes, to_list: Mapping[Position, str], resized: frozenset[Resized]) -> Premises:
+_READINGS = 8
+"""How often a name that a loop carries may be found to be something else before nothing is taken to be known of it."""
+
+
+def _premises(
+    grid: Relaunched,
+    homes: Homes,
+    to_list: Mapping[Position, str],
+    resized: frozenset[Resized],
+    carried: Mapping[tuple[Position, str], Value],
+) -> Premises:
     """What all rounds over some modules know of one of them."""
     return Premises(
         to_list=to_list,
         resized=resized,
+        carried=carried,
         homes=homes,
         reviewed=grid.reviewed,
         covered=grid.covered,

@@ -64,8 +64,8 @@ def _keeps_all(copies: list[int]) -> bool:
 
 
 def asks_for_more(module: Module) -> bool:
-    """Does a module need another style of blocks, or names for sizes of index vectors, to be rewritten?"""
-    return bool(module.plan.blocked or module.plan.to_resize - module.premises.resized)
+    """Does a module need another style of blocks, names for sizes of index vectors, or what loops leave of names?"""
+    return bool(module.plan.blocked or module.plan.carried or module.plan.to_resize - module.premises.resized)
 
 
 def _is_settled(modules: Mapping[str, Module], before: Variants, variants: Variants) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 
+from ..analysis.joins import merged
 from ..analysis.kill import forget_formulas, kill, place_of
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.name_views import described
@@ -15,19 +16,18 @@ from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.frames import Loop, Side
 from ..expr.operands import Operand
-from ..expr.values import Flag, Function, Hbm, Keyed, Python, Tile, Value, merge
+from ..expr.values import Flag, Function, Hbm, Keyed, Python, Tile, Value
 from ..lower.alternatives import either_origin
 from ..lower.api_arguments import check_arguments
 from ..lower.assign import assign
-from ..lower.calls import call_statement, list_both, returned_value
+from ..lower.calls import call_statement, list_both
 from ..lower.comprehensions import expand
-from ..lower.launch_results import check_returned
 from ..lower.lost_bindings import left_tile
 from ..lower.nested_imports import move_import
-from ..lower.parameters import merged
 from ..lower.phi import join_places
 from ..lower.stores import augment
 from ..plan.absences import known_absences
+from ..plan.loop_invariants import close
 from ..project.draft import Draft
 from ..render.expressions import CALLABLE, beta2_name, render
 from ..render.iteration import element_kinds, index_loop, tile_of, unpack
@@ -37,9 +37,8 @@ from ..render.path_conditions import recall, remember
 from ..render.sizes import asserted_sizes
 from ..render.truths import truth_text
 from ..render.vector_sizes import bound_sizes
-from ..rules import dynamic_loops, loop_state
+from ..rules import dynamic_loops
 from ..rules.loop_state import (
-    check_last,
     check_same_tensor,
     drop_needless,
     forget_carried,
@@ -53,6 +52,7 @@ from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import SIMPLE, bound_by
 from ..syntax.same_form import form
 from ..syntax.source import written
+from .exits import leave_body, leave_function, stop
 
 
 def walk_block(scope: Scope, body: list[ast.stmt]) -> None:
@@ -219,28 +219,6 @@ def _assert(scope: Scope, statement: ast.stmt) -> None:
         asserted_sizes(scope, part)
 
 
-def _return(scope: Scope, statement: ast.stmt) -> None:
-    assert isinstance(statement, ast.Return)
-    traced = any(loop.traced_once for loop in scope.loops)
-    if any(loop.dynamic for loop in scope.loops):
-        what = "return in a loop on the device, which ends where its trip count says"
-        raise Refuse(statement, dynamic_loops.CODE, what, "move the return after the loop")
-    if traced:
-        check_last(scope, statement)
-    if statement.value is None:
-        scope.emit("return")
-        return
-    text, value = returned_value(scope, statement.value)
-    check_returned(scope, statement, value)
-    scope.returned = value if scope.returned is None else merge(scope.returned, value)
-    if traced:
-        scope.apply(loop_state.CODE, statement)
-        scope.module.plan.edits.after[scope.loops[0].statement] = [*scope.out, New(f"return {text}")]
-        scope.out = []
-    else:
-        scope.emit(f"return {text}")
-
-
 def _for(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.For)
     dynamic = dynamic_loops.is_dynamic(scope, statement)
@@ -262,8 +240,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
         scope.module.plan.traced_once.add(statement)
         restore_state(scope, statement, targets)
         report_objects(scope, statement)
-    else:
-        forget_carried(scope, statement)
+    heads = {} if traced else forget_carried(scope, statement)
     indexed = statement.target in scope.module.plan.edits.expressions
     element = Value() if may_be_no_number(scope, statement.iter) else Python()
     variables: dict[str, Value] = dict.fromkeys(targets, dynamic_loops.INDEX if dynamic else element)
@@ -272,10 +249,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     if not indexed:
         unpack(scope, statement)
     variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
-    loops = scope.loops
-    scope.loops = (*loops, Loop(variable, statement, traced, dynamic))
-    walk_block(scope, statement.body)
-    scope.loops = loops
+    _walk_body(scope, Loop(variable, statement, traced, dynamic), heads)
     drop_needless(scope, statement)
     forget_formulas(scope, stale)
     for name in assigned:
@@ -283,6 +257,15 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
             scope.env[name] = merged(name, before[name], scope.env.get(name))
         elif name in scope.env:
             scope.env[name] = _apart_from(scope, scope.env[name], stale | _bound_around(scope))
+
+
+def _walk_body(scope: Scope, loop: Loop, heads: Mapping[str, Value]) -> None:
+    """Rewrite the body of a loop, at whose head the names that it carries are ``heads``."""
+    loops = scope.loops
+    scope.loops = (*loops, loop)
+    walk_block(scope, loop.statement.body)
+    scope.loops = loops
+    close(scope, loop, heads)
 
 
 def _bound_around(scope: Scope) -> set[str]:
@@ -408,28 +391,6 @@ def _one_side(scope: Scope, statement: ast.If, known: bool) -> None:
         scope.module.plan.edits.dead[statement] = ("orelse" if known else "body", new)
 
 
-def _raise(scope: Scope, statement: ast.stmt) -> None:
-    """``raise ValueError("text")``: the kernel ends with the text all the same."""
-    assert isinstance(statement, ast.Raise)
-    call = statement.exc
-    plain = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords and not statement.cause
-    if not plain or not isinstance(call, ast.Call) or len(call.args) != 1:
-        raise Refuse(statement, LANGUAGE, "Beta 2 kernels cannot contain raise", "use assert")
-    scope.apply(LANGUAGE, statement)
-    scope.emit(f"assert False, {render(scope, call.args[0])}")
-
-
-def _leave(scope: Scope, statement: ast.stmt) -> None:
-    if scope.loops and scope.loops[-1].traced_once:
-        word = "break" if isinstance(statement, ast.Break) else "continue"
-        raise Refuse(
-            statement,
-            loop_state.CODE,
-            f"{word} in a loop whose body Beta 1 traced once",
-            "say which iterations run: write the loop's bounds, or an if",
-        )
-
-
 def _while(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.While)
     _test(scope, statement.test)
@@ -437,13 +398,11 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
     for name in sorted(stale):
         kill(scope, name)
     forget_formulas(scope, stale)
-    forget_carried(scope, statement)
+    heads = forget_carried(scope, statement)
     before, branch = dict(scope.env), scope.branch
     scope.branch = (*branch, Side.of(statement, len(scope.loops)))
-    loops = scope.loops
-    scope.loops = (*loops, Loop("", statement, False))
-    walk_block(scope, statement.body)
-    scope.branch, scope.loops = branch, loops
+    _walk_body(scope, Loop("", statement, False), heads)
+    scope.branch = branch
     scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
     forget_formulas(scope, stale)
     stale = stale | _bound_around(scope)
@@ -464,9 +423,8 @@ def _with(scope: Scope, statement: ast.stmt) -> None:
     scope.env.update({n.id: Value() for target in given for n in of_kinds(target, ast.Name)})
     before, branch, loops = dict(scope.env), scope.branch, scope.loops
     scope.branch = (*branch, Side.of(statement, len(scope.loops)))
-    scope.loops = (*loops, Loop("", statement, bool(loops) and loops[-1].traced_once))
-    walk_block(scope, statement.body)
-    scope.branch, scope.loops = branch, loops
+    _walk_body(scope, Loop("", statement, bool(loops) and loops[-1].traced_once), {})
+    scope.branch = branch
     forget_formulas(scope, bound_by(statement))
     scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
 
@@ -485,15 +443,15 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Scope, ast.stmt], None]] = {
     ast.AnnAssign: _simple(assign),
     ast.AugAssign: _simple(augment),
     ast.Assert: _simple(_assert),
-    ast.Return: _simple(_return),
+    ast.Return: _simple(leave_function),
     ast.For: _for,
     ast.If: _if,
     ast.While: _while,
     ast.With: _with,
-    ast.Raise: _simple(_raise),
+    ast.Raise: _simple(stop),
     ast.Import: _simple(move_import),
     ast.ImportFrom: _simple(move_import),
-    ast.Break: _leave,
-    ast.Continue: _leave,
+    ast.Break: leave_body,
+    ast.Continue: leave_body,
     ast.FunctionDef: _nested_function,
 }

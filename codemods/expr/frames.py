@@ -92,12 +92,16 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Loop:
-    """An enclosing loop: its variable, whether Beta 1 traced its body only once, and whether it runs on the device."""
+    """An enclosing loop: its variable, whether Beta 1 traced its body only once, and whether it runs on the device.
+
+    ``left`` is what names are where a ``break`` or ``continue`` leaves the body.
+    """
 
     variable: str
     statement: ast.For | ast.While | ast.With
     traced_once: bool
     dynamic: bool = False
+    left: list[dict[str, Value]] = field(default_factory=list, compare=False)
 
 
 @dataclass(frozen=True)

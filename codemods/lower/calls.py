@@ -33,7 +33,7 @@ from ..expr.values import (
 )
 from ..plan.variants import MOST, copy_of, different_kinds, of_unknown_rank, variant_for
 from ..render.expressions import render
-from ..render.foreign_indices import is_index, may_be_slice
+from ..render.foreign_indices import is_index, is_untold, may_be_slice
 from ..render.index import index_value
 from ..render.masks import mask_value
 from ..render.open_ranks import assert_rank_of_part
@@ -177,7 +177,7 @@ def _variant(scope: Scope, node: ast.Call, function: Function, told: Parameters)
     variants = module.premises.variants.get(function.node) or walked or [told]
     kind = variant_for(function.node, variants, told)
     shared = module.premises.shared.get(function.node)
-    number = shared[kind] if shared is not None and kind is not None else kind
+    number = kind if shared is None or kind is None else shared[kind] if kind < len(shared) else None
     nested = isinstance(scope.env.get(function.name), Function)
     too_many = number is None or (shared is not None and number >= MOST)
     if number is None or too_many or (number and (nested or not module.options.enabled(HELPERS))):
@@ -302,7 +302,7 @@ def _python_argument(scope: Scope, node: ast.expr) -> Value:
     if isinstance(value, Slice) or (isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.ds"):
         return Value()
     if not may_be_no_number(scope, node):
-        return Python()
+        return Value() if is_untold(scope, node) else Python()
     return Container() if is_container(scope, node) else Value()
 
 

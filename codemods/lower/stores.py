@@ -101,7 +101,7 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
             " (\\\n"
         )
         scope.emit(f"{scope.source.segment(target)} {operator} {render(scope, statement.value)}")
-        if isinstance(target, ast.Name):
+        if isinstance(target, ast.Name) and type(scope.env.get(target.id)) is not Value:
             scope.env[target.id] = Python()
         return
     in_sbuf = destination.space == "sbuf" and not destination.perhaps_psum

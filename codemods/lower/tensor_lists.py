@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..analysis.joins import merged
 from ..expr.values import Hbm, Python, Tensors, Value
 from ..render.expressions import render
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import appended_to
 from .access import operand
-from .parameters import merged
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope

@@ -40,6 +40,8 @@ class Premises:
     """The declarations that an earlier round could not rewrite with another style of blocks, each with the reason."""
     resized: frozenset[Resized] = frozenset()
     """The index vectors for whose sizes an earlier round asked names."""
+    carried: Mapping[tuple[Position, str], Value] = field(default_factory=dict)
+    """What iterations of a loop leave of a name for the next, where that is not what the name was before the loop."""
     homes: Homes = field(default_factory=dict)
     """The modules that have the kernels which the module imports from ``neuronxcc``."""
     reviewed: frozenset[str] = frozenset()
@@ -86,6 +88,8 @@ class ModulePlan:
     """The declarations that this round could not rewrite with the style that it chose, each with the reason."""
     to_resize: set[Resized] = field(default_factory=set)
     """The index vectors for whose sizes this round needs names."""
+    carried: dict[tuple[Position, str], Value] = field(default_factory=dict)
+    """What iterations of a loop leave of a name for the next, where this round took it for something else."""
     traced_once: set[ast.For] = field(default_factory=set)
     """The loops whose bodies Beta 1 traced once."""
 

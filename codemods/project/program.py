@@ -107,7 +107,7 @@ class Module:
         around = definitions_around(self.source.tree).get(node)
         self.plan.touched.add(getattr(node, "name", "") if around is None else around)
 
-    def position(self, node: ast.expr) -> Position:
+    def position(self, node: ast.expr | ast.stmt) -> Position:
         return self.path, node.lineno, node.col_offset
 
     def decide(self, node: ast.expr, name: str, choice: str, reason: str) -> None:

@@ -22,7 +22,6 @@ from ..analysis.carried_names import carried_names
 from ..analysis.changed_objects import changes
 from ..analysis.instructions import HANDLERS
 from ..analysis.maybe_tensors import names_taken
-from ..analysis.name_views import described
 from ..analysis.scope import Scope
 from ..analysis.unit_loops import bound_in_body
 from ..expr.emission import Refuse
@@ -44,6 +43,7 @@ from ..expr.values import (
     Value,
     merge,
 )
+from ..plan.loop_invariants import at_head
 from ..project.usage import names_used
 from ..render.index import index_value
 from ..render.vector_sizes import restored
@@ -118,15 +118,16 @@ def check_last(scope: Scope, statement: ast.Return) -> None:
         )
 
 
-def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> None:
-    """In a loop that both versions run again and again, a name may mean something else in each iteration."""
-    for name in carried_names(statement, scope.outermost):
-        value = scope.env.get(name)
-        if isinstance(value, Hbm | Tile):
-            scope.env[name] = described(name, value)
-        elif type(value) is Python and _becomes_tile(scope, statement, name):
+def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> dict[str, Value]:
+    """In a loop that both versions run again and again, a name may mean something else in each iteration.
+
+    Returns what the names are at its head that the loop carries.
+    """
+    carried = [name for name in carried_names(statement, scope.outermost) if name in scope.env]
+    for name in carried:
+        value = scope.env[name]
+        if type(value) is Python and _becomes_tile(scope, statement, name):
             scope.env[name] = Value()  # a number in the first iteration only
-            scope.unknown_results.add(name)
         elif type(value) is Python:
             scope.env[name] = Python()  # positive at first, perhaps
         elif (
@@ -137,10 +138,13 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> N
             scope.env[name] = Gone("changes from one iteration to the next")
         elif isinstance(value, Absent) and _computed(scope, statement, name):
             scope.env[name] = Value()  # None in the first iteration, a tensor in those after it
-            scope.unknown_results.add(name)
             scope.none_at_first.add(name)
         elif isinstance(value, Object | Flag | Numbers | Several | Constant | Function):
             scope.env[name] = _of_any_pass(value)
+        scope.env[name] = at_head(scope, statement, name, scope.env[name])
+        if type(scope.env[name]) is Value:
+            scope.unknown_results.add(name)
+    return {name: scope.env[name] for name in carried}
 
 
 def _of_any_pass(value: Value) -> Value:
