@@ -393,6 +393,8 @@ def _one_side(scope: Scope, statement: ast.If, known: bool) -> None:
 
 def _while(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.While)
+    if statement.orelse:
+        raise Refuse(statement, LANGUAGE, "while ... else", "Beta 2 has no else on loops")
     _test(scope, statement.test)
     stale = bound_by(statement) | bound_sizes(scope, statement)
     for name in sorted(stale):

@@ -56,7 +56,7 @@ from .listed_tiles import lists_tiles, new_list, tiles_in_list
 from .number_tables import assign_table
 from .operator_values import is_operator, operator_value
 from .star_targets import assign_starred
-from .stores import store
+from .stores import element_text, store
 from .tensor_lists import either_tensor
 
 DESTINATION = codes.ISA_DESTINATION
@@ -368,16 +368,10 @@ def _by_element(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | a
     for name, element in zip(given, value.elts, strict=True):
         scope.emit(f"{name} = {render(scope, element)}")
     for name, part in zip(given, target.elts, strict=True):
-        stored = _element_text(scope, part) if isinstance(part, ast.Subscript) else scope.source.segment(part)
+        stored = element_text(scope, part) if isinstance(part, ast.Subscript) else scope.source.segment(part)
         scope.emit(f"{stored} = {name}")
         if isinstance(part, ast.Name):
             _set(scope, part.id, Python())
-
-
-def _element_text(scope: Scope, part: ast.Subscript) -> str:
-    """An element that is assigned to: Beta 2 does not count from the end there."""
-    holder, index = render(scope, part.value), render(scope, part.slice)
-    return f"{holder}[len({holder}) - {index[1:]}]" if index[1:].isdigit() and index[0] == "-" else f"{holder}[{index}]"
 
 
 def _labelled(index: Index, label: str) -> Index:

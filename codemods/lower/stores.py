@@ -72,7 +72,13 @@ def _to_no_tensor(scope: Scope, target: ast.Subscript, value: ast.expr) -> None:
         raise Refuse(target, DESTINATION, "the destination is not known to be a tensor", "declare it in this function")
     if isinstance(target.value, ast.Name) and type(scope.env.get(target.value.id)) is Value:
         raise Refuse(target, DESTINATION, f"'{target.value.id}' is not known to be a tensor", "declare it here")
-    scope.emit(f"{render(scope, target.value)}[{scope.source.segment(target.slice)}] = {render(scope, value)}")
+    scope.emit(f"{element_text(scope, target)} = {render(scope, value)}")
+
+
+def element_text(scope: Scope, part: ast.Subscript) -> str:
+    """An element that is assigned to: Beta 2 does not count from the end there."""
+    holder, index = render(scope, part.value), render(scope, part.slice)
+    return f"{holder}[len({holder}) - {index[1:]}]" if index[1:].isdigit() and index[0] == "-" else f"{holder}[{index}]"
 
 
 def _fill(scope: Scope, statement: ast.stmt, destination: Operand, value: ast.expr) -> None:
@@ -97,6 +103,12 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
         if _may_be_element(scope, target) or is_computation(scope, statement.value):
             raise Refuse(statement, DESTINATION, "the destination is not known to be a tensor", "declare it here")
         check_augmented(scope, statement)
+        if isinstance(statement.op, ast.Add) and _extends_list(scope, statement):
+            scope.apply(codes.LANGUAGE, statement)
+            added = render(scope, statement.value)
+            added = added if isinstance(statement.value, ast.List) else f"list({added})"  # it takes no tuple
+            scope.emit(f"{render(scope, target)}.extend({added})")
+            return
         operator = scope.source.text[scope.source.span(target)[1] : scope.source.span(statement.value)[0]].strip(
             " (\\\n"
         )
@@ -118,6 +130,12 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
         return
     combined = ast.copy_location(ast.BinOp(_load(target), statement.op, statement.value), statement)
     write(scope, combined, destination)
+
+
+def _extends_list(scope: Scope, statement: ast.AugAssign) -> bool:
+    """Does ``rows += [row]`` grow a list for all names that it has? Beta 2 makes another list for this one."""
+    made = _bound(scope.function, statement.target.id) if isinstance(statement.target, ast.Name) else ()
+    return any(isinstance(value, ast.List | ast.ListComp) for value in (statement.value, *made))
 
 
 def _may_be_element(scope: Scope, target: ast.expr) -> bool:

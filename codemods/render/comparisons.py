@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from ..analysis.maybe_tensors import is_number, names_taken
 from ..analysis.scope import Scope
 from ..syntax.codes import LANGUAGE
 from ..syntax.node_index import of_kinds
@@ -16,14 +17,15 @@ _NUMBERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def comparison_text(scope: Scope, node: ast.expr) -> str | None:
-    """``float(rate) > 0.0`` for a comparison of what the source calls a float with an integer; else ``None``."""
+    """``float(rate) > 0.0`` for a comparison of what may be a float with an integer, or of a number with a float.
+
+    ``None`` for any other comparison.
+    """
     if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], _NUMBERS):
         return None
     sides = [node.left, node.comparators[0]]
-    whole = [_whole_number(side) for side in sides]
-    if not any(
-        _is_float(scope, side) and other is not None for side, other in zip(sides, reversed(whole), strict=True)
-    ):
+    whole = [_number(side) for side in sides]
+    if not any(_is_of_other_type(scope, side, other) for side, other in zip(sides, reversed(whole), strict=True)):
         return None
     scope.apply(LANGUAGE, node)
     texts = [
@@ -34,13 +36,32 @@ def comparison_text(scope: Scope, node: ast.expr) -> str | None:
     return f"{texts[0]} {between[type(node.ops[0])]} {texts[1]}"
 
 
-def _whole_number(node: ast.expr) -> int | None:
-    """The value of an integer that is written out."""
+def _is_of_other_type(scope: Scope, side: ast.expr, number: int | float | None) -> bool:
+    """May what is compared with ``number`` be of the other type? Nobody knows whether a caller gives 1 or 1.0."""
+    if isinstance(number, float):
+        optional = any(getattr(scope.env.get(name), "optional", False) for name in names_taken(side))
+        return is_number(scope, side) and not optional and not _gives_float(scope, side)
+    return number is not None and _is_float(scope, side)
+
+
+def _gives_float(scope: Scope, node: ast.expr) -> bool:
+    """Is an expression a float, whatever its names are?"""
+    match node:
+        case ast.Name(id=name) if name in scope.definitions:
+            return isinstance(_number(ast.parse(scope.definitions[name], mode="eval").body), float)
+        case ast.Call(func=ast.Name(id="float")) | ast.BinOp(op=ast.Div()):
+            return True
+    return _number(node) is not None
+
+
+def _number(node: ast.expr) -> int | float | None:
+    """The value of a number that is written out."""
     negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
     constant = node.operand if isinstance(node, ast.UnaryOp) and negative else node
-    if not isinstance(constant, ast.Constant) or type(constant.value) is not int:
+    if not isinstance(constant, ast.Constant) or type(constant.value) not in (int, float):
         return None
-    return -constant.value if negative else constant.value
+    value: int | float = constant.value  # type: ignore[assignment]  # as asked above
+    return -value if negative else value
 
 
 def _is_float(scope: Scope, node: ast.expr) -> bool:

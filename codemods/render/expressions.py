@@ -28,6 +28,7 @@ from ..syntax.nodes import is_shape
 from . import vector_sizes
 from .comparisons import comparison_text
 from .number_keys import looked_up
+from .python_subset import check_power, check_subscript, python_call
 from .sequences import sequence_call
 from .shape_attributes import shape_attribute, size_2d, size_of_vector
 from .size_products import factors_of, whole_product
@@ -150,6 +151,7 @@ def _translated(scope: Scope, node: ast.expr) -> str | None:
         if truth is not None:
             return f"({truth})"
         _check_operands(scope, node)
+        check_power(node)
         return comparison_text(scope, node)
     if isinstance(node, ast.JoinedStr):
         return _format_string(scope, node)
@@ -353,7 +355,7 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
         return number
     if qualified is None:
         own = instance_text(scope, node) or sequence_call(scope, node) or whole_product(scope, node)
-        return own or scope.evaluator.nested_call(scope, node)
+        return own or scope.evaluator.nested_call(scope, node) or python_call(scope, node)
     return _package_call(scope, node, qualified)
 
 
@@ -458,6 +460,8 @@ def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
     if view is None and any(isinstance(scope.env.get(n.id), Index | Grid) for n in _names(node.slice)):
         what = f"it is not known what '{ast.unparse(node.value)}' is, of which an index vector takes elements"
         raise Refuse(node, codes.INDEX_VECTORS, what, "declare it in this function, or call the function with a tensor")
+    if view is None:
+        check_subscript(node)
     return None if view is None else view.text(())
 
 

@@ -20,6 +20,7 @@ FORBIDDEN_EXPRESSIONS: dict[type[ast.AST], str] = {
 
 FORBIDDEN_STATEMENTS: dict[type[ast.stmt], tuple[str, str]] = {
     ast.Try: ("try", "use if/else"),
+    ast.Match: ("match", "use if and elif"),
     ast.With: ("with", "Beta 2 has 'with' only for no_reorder()"),
     ast.Global: ("global", "pass the value as a parameter"),
     ast.Nonlocal: ("nonlocal", "pass the value as a parameter"),
