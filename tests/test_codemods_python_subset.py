@@ -37,6 +37,8 @@ def kernel(body):
     [
         "other = rows\nother += [9]\nr = len(rows)",
         "other = rows\nother += (9,)\nr = len(rows)",
+        "other = rows\nmore = [4]\nother += more\nr = len(rows)",
+        "other = rows\nother += rows[0:1]\nr = len(rows)",
         "rows += [4]\nr = rows[3]",
         "rows[-1] = 9\nr = rows[2]",
         "r = max(1, n, 2)",

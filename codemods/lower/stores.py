@@ -134,8 +134,21 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
 
 def _extends_list(scope: Scope, statement: ast.AugAssign) -> bool:
     """Does ``rows += [row]`` grow a list for all names that it has? Beta 2 makes another list for this one."""
-    made = _bound(scope.function, statement.target.id) if isinstance(statement.target, ast.Name) else ()
-    return any(isinstance(value, ast.List | ast.ListComp) for value in (statement.value, *made))
+    return any(_is_list(scope, side) for side in (statement.target, statement.value))
+
+
+def _is_list(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """May an expression be a list that the function makes?"""
+    match node:
+        case ast.List() | ast.ListComp() | ast.Call(func=ast.Name(id="list" | "sorted")):
+            return True
+        case ast.BinOp(op=ast.Add() | ast.Mult(), left=left, right=right):
+            return _is_list(scope, left, seen) or _is_list(scope, right, seen)
+        case ast.Subscript(value=value, slice=ast.Slice()):
+            return _is_list(scope, value, seen)
+        case ast.Name(id=name) if name not in seen:
+            return any(_is_list(scope, value, seen | {name}) for value in _bound(scope.function, name))
+    return False
 
 
 def _may_be_element(scope: Scope, target: ast.expr) -> bool:
