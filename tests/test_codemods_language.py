@@ -114,7 +114,7 @@ def value_of(source: str, name: str) -> object:
         "m = 2\nr = list(map(lambda n: m * n, filter(lambda n: n > 1, filter(lambda n: n < m + 2, sizes))))",
         "r = list(map(lambda p: f'{p[0]}-{p[1]}', filter(lambda p: p[1] > 1, zip([('a', 1), ('b', 2)], sizes))))",
         "r = [list(map(lambda n: n + 1, sizes)), len(list(map(lambda n: [n], ())))]",
-        "t = f'{sizes}'.replace('1', '2')\nt = t\nr = 1",
+        "t = f'{sizes}'\nt = t\nr = 1",
         "r = 0\nfor n, i in zip(sizes, sizes):\n    for j, m in enumerate(sizes):\n        r = r + n * i * j * m",
     ],
 )
@@ -293,7 +293,8 @@ def k(x, n, flag):
         ("rate > 0", "float(rate) > 0.0"),
         ("-1 <= low and n > 2", "-1.0 <= float(low) and n > 2"),
         ("limits.top == 1", "float(limits.top) == 1.0"),
-        ("rate > 0.0", None),
+        ("rate > 0.0", "float(rate) > 0.0"),
+        ("float(rate) > 0.0", None),
         ("limits.many > 1", None),
         ("n > 0", None),
         ("bound > 0", "float(bound) > 0.0"),

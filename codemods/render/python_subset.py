@@ -45,6 +45,8 @@ def python_call(scope: Scope, node: ast.Call) -> str | None:
         return None
     name = node.func.id
     if name in ABSENT:
+        for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
+            scope.evaluator.render(scope, argument)  # what is wrong with an argument is said first
         what = f"{name}(...) of these arguments, which Beta 2 does not have"
         raise Refuse(node, LANGUAGE, what, "compute it before the kernel, or write the loop", result=Python())
     plain = not node.keywords and not any(isinstance(argument, ast.Starred) for argument in node.args)
