@@ -303,5 +303,5 @@ def test_what_a_kernel_reaches_in_another_file_is_judged_there(tmp_path):
     (tmp_path / "kernel.py").write_text(kernel)
     reports = rewrite_reports(found_files([str(tmp_path)]), Options(), jobs=1)
     found = {report.path.rpartition("/")[2]: report for report in reports}
-    assert [(f.line, f.code) for f in found["helpers.py"].findings] == [(2, "NKL054")]
+    assert [(f.line, f.code) for f in found["helpers.py"].findings] == [(2, "NKI091")]
     assert (found["helpers.py"].status, found["kernel.py"].findings) == ("unchanged", ())

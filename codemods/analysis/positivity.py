@@ -104,9 +104,10 @@ def _counts_tiles(scope: Scope, passes: ast.expr, total: str, tile: str) -> bool
 
 
 def _smallest_of(scope: Scope, text: str) -> list[str]:
-    """The numbers of which ``text`` is the smallest: ``min(n, 128)``."""
+    """The numbers of which ``text`` is the smallest: ``min(n, 128)``, ``min(min(n, 128), size)``."""
     match algebra.parse(text):
         case ast.Call(ast.Name("min"), [_, _, *_] as numbers, []) if "min" not in scope.module.symbols.rebound:
-            return [ast.unparse(number) for number in numbers]
+            texts = [ast.unparse(number) for number in numbers]
+            return texts + [inner for each in texts for inner in _smallest_of(scope, each)]
         case _:
             return []
