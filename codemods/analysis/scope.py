@@ -135,6 +135,12 @@ class Scope:
         analysis: Analysis = self.evaluator.walk_function(home or self.module, node, parameters or {}, caller=self)
         return analysis
 
+    def means_builtin(self, name: str) -> bool:
+        """Is a name Python's own, and nothing that the function or the level of its module binds?"""
+        symbols = self.module.symbols
+        bound = name in self.assigned or name in self.env
+        return not bound and name not in symbols.globals | set(symbols.functions) | set(symbols.imports)
+
     def qualified(self, node: ast.AST) -> str | None:
         """Canonical name of what an attribute chain or name refers to, through imports and local aliases."""
         chain = dotted(node)

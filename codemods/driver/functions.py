@@ -123,11 +123,8 @@ _WRITTEN_BUILTINS = ("min", "max", "range", "len", "str", "isinstance", "int", "
 
 def _check_builtins(scope: Scope) -> None:
     """The rewrite writes calls of these: a function where they mean something else is left alone."""
-    module = scope.module
     for name in _WRITTEN_BUILTINS:
-        if name in scope.assigned or name in module.symbols.globals | set(module.symbols.functions) | set(
-            module.symbols.imports
-        ):
+        if not scope.means_builtin(name):
             raise Refuse(scope.function, LANGUAGE, f"'{name}' is not Python's own here", "give it another name")
 
 

@@ -17,7 +17,7 @@ from ..render.expressions import render, render_named
 from ..render.foreign_indices import assert_number, may_be_slice
 from ..syntax import codes
 from ..syntax.node_index import walk
-from ..syntax.nodes import is_none
+from ..syntax.nodes import is_name, is_none
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
@@ -36,9 +36,7 @@ def written_slice(scope: Scope, node: ast.expr) -> ast.Slice | None:
 
 def is_python_slice(scope: Scope, call: ast.Call) -> bool:
     """Does a call mean Python's own ``slice``?"""
-    named = isinstance(call.func, ast.Name) and call.func.id == "slice" and "slice" not in scope.assigned
-    symbols = scope.module.symbols
-    return named and "slice" not in symbols.globals | set(symbols.functions) | set(symbols.imports)
+    return is_name(call.func, "slice") and scope.means_builtin("slice")
 
 
 def is_slice(scope: Scope, element: ast.expr) -> bool:

@@ -9,6 +9,7 @@ import ast
 
 from ..analysis.maybe_tensors import is_number, names_taken
 from ..analysis.scope import Scope
+from ..expr import algebra
 from ..syntax.codes import LANGUAGE
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import default_values, named_parameters
@@ -48,7 +49,7 @@ def _gives_float(scope: Scope, node: ast.expr) -> bool:
     """Is an expression a float, whatever its names are?"""
     match node:
         case ast.Name(id=name) if name in scope.definitions:
-            return isinstance(_number(ast.parse(scope.definitions[name], mode="eval").body), float)
+            return isinstance(_number(algebra.parse(scope.definitions[name])), float)
         case ast.Call(func=ast.Name(id="float")) | ast.BinOp(op=ast.Div()):
             return True
     return _number(node) is not None
@@ -56,12 +57,12 @@ def _gives_float(scope: Scope, node: ast.expr) -> bool:
 
 def _number(node: ast.expr) -> int | float | None:
     """The value of a number that is written out."""
-    negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-    constant = node.operand if isinstance(node, ast.UnaryOp) and negative else node
-    if not isinstance(constant, ast.Constant) or type(constant.value) not in (int, float):
-        return None
-    value: int | float = constant.value  # type: ignore[assignment]  # as asked above
-    return -value if negative else value
+    match node:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return None if isinstance(value, bool) else -value
+        case ast.Constant(value=int() | float() as value):
+            return None if isinstance(value, bool) else value
+    return None
 
 
 def _is_float(scope: Scope, node: ast.expr) -> bool:

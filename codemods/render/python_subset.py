@@ -41,7 +41,7 @@ def python_call(scope: Scope, node: ast.Call) -> str | None:
     if isinstance(node.func, ast.Attribute):
         _check_method(scope, node, node.func)
         return None
-    if not isinstance(node.func, ast.Name) or not _is_pythons(scope, node.func.id):
+    if not isinstance(node.func, ast.Name) or not scope.means_builtin(node.func.id):
         return None
     name = node.func.id
     if name in ABSENT:
@@ -72,13 +72,6 @@ def check_power(node: ast.BinOp | ast.UnaryOp | ast.Compare) -> None:
     if whole and isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub):
         what = "a negative power, which is 1 for whole numbers in Beta 2"
         raise Refuse(node, LANGUAGE, what, "write 1 / base ** exponent, or a base that is a float", result=Python())
-
-
-def _is_pythons(scope: Scope, name: str) -> bool:
-    """Is a name Python's own, and nothing that the module or the function binds?"""
-    symbols = scope.module.symbols
-    bound = name in scope.assigned or name in scope.env
-    return not bound and name not in symbols.globals | set(symbols.functions) | set(symbols.imports)
 
 
 def _check_method(scope: Scope, node: ast.Call, method: ast.Attribute) -> None:
