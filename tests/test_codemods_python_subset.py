@@ -80,6 +80,19 @@ def test_python_that_beta_2_does_not_have_has_a_finding(body):
     assert "NKI091" in {finding.code for finding in findings}
 
 
+def test_a_list_that_a_function_grows_is_that_of_its_caller(migrate):
+    grow = "def grow(values, more):\n    values += more\n    return len(values)\n\n\n@nki.jit"
+    source = kernel("s = grow(rows, [4, 5])\nr = len(rows)").replace("@nki.jit", grow)
+    migration = migrate(source, {"x": TensorSpec((8, 8), "float32", "normal")}, Options(unsafe=True))
+    assert not migration.outcome.findings and migration.trouble == ()
+    assert "values.extend(list(more))" in migration.outcome.source
+
+
+def test_a_number_that_a_function_adds_to_stays_one():
+    source = kernel("r = plus(n, 4)").replace("@nki.jit", "def plus(n, m):\n    n += m\n    return n\n\n\n@nki.jit")
+    assert "    n += m\n" in rewrite(source, Options(unsafe=True)).source
+
+
 def test_what_is_left_is_what_the_front_end_does_not_have():
     """The tables are those of the legality check: what it knows is not left, and what it does not know is."""
     known = {*FUNCTIONS["builtins"], "min", "max", "print", "slice", "range"}

@@ -23,7 +23,7 @@ from ..rules.psum_accumulation import check_group
 from ..syntax import codes
 from ..syntax.codes import UNSUPPORTED
 from ..syntax.node_index import indexed, of_kinds
-from ..syntax.nodes import returns_masked
+from ..syntax.nodes import by_parameter, is_name, named_parameters, returns_masked
 from .access import operand
 from .calls import module_function
 from .computations import is_computation
@@ -134,21 +134,40 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
 
 def _extends_list(scope: Scope, statement: ast.AugAssign) -> bool:
     """Does ``rows += [row]`` grow a list for all names that it has? Beta 2 makes another list for this one."""
-    return any(_is_list(scope, side) for side in (statement.target, statement.value))
+    tree = scope.source.tree
+    return any(_is_list(tree, scope.function, side) for side in (statement.target, statement.value))
 
 
-def _is_list(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
-    """May an expression be a list that the function makes?"""
+_Names = frozenset[tuple[ast.FunctionDef, str]]
+
+
+def _is_list(tree: ast.Module, function: ast.FunctionDef, node: ast.expr, seen: _Names = frozenset()) -> bool:
+    """May an expression be a list that the function makes, or that a call in its module gives it?"""
     match node:
         case ast.List() | ast.ListComp() | ast.Call(func=ast.Name(id="list" | "sorted")):
             return True
         case ast.BinOp(op=ast.Add() | ast.Mult(), left=left, right=right):
-            return _is_list(scope, left, seen) or _is_list(scope, right, seen)
+            return _is_list(tree, function, left, seen) or _is_list(tree, function, right, seen)
         case ast.Subscript(value=value, slice=ast.Slice()):
-            return _is_list(scope, value, seen)
-        case ast.Name(id=name) if name not in seen:
-            return any(_is_list(scope, value, seen | {name}) for value in _bound(scope.function, name))
+            return _is_list(tree, function, value, seen)
+        case ast.Name(id=name) if (function, name) not in seen:
+            sources = [(function, value) for value in _bound(function, name)] + _given(tree, function, name)
+            return any(_is_list(tree, around, value, seen | {(function, name)}) for around, value in sources)
     return False
+
+
+def _given(tree: ast.Module, function: ast.FunctionDef, name: str) -> list[tuple[ast.FunctionDef, ast.expr]]:
+    """What the calls of a function in its module give a parameter, each with the function that calls."""
+    if name not in {argument.arg for argument in named_parameters(function)}:
+        return []
+    calls = ((caller, call) for caller in of_kinds(tree, ast.FunctionDef) for call in of_kinds(caller, ast.Call))
+    return [
+        (caller, value)
+        for caller, call in calls
+        if is_name(call.func, function.name) and not any(isinstance(a, ast.Starred) for a in call.args)
+        for parameter, _, value in by_parameter(function, call)
+        if parameter == name
+    ]
 
 
 def _may_be_element(scope: Scope, target: ast.expr) -> bool:
