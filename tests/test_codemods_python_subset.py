@@ -4,7 +4,7 @@ import builtins
 import textwrap
 
 import pytest
-from first_rung import Options, rewrite
+from first_rung import Options, rewrite, rewrite_together
 from nki_migrate.codemods.render.python_subset import ABSENT, OF_LISTS, OF_TEXT
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.legality.rules_containers import FUNCTIONS, METHODS
@@ -59,6 +59,7 @@ def test_python_that_beta_2_reads_as_something_else_is_rewritten(migrate, body):
         "r = rows.pop(0)",
         "r = rows.count(1)",
         "rows.insert(0, 5)\nr = rows[0]",
+        "rows *= 2\nr = len(rows)",
         "rows.sort()\nr = rows[0]",
         "sizes.update(c=5)\nr = sizes['c']",
         "r = rows[::-1][0]",
@@ -86,6 +87,17 @@ def test_a_list_that_a_function_grows_is_that_of_its_caller(migrate):
     migration = migrate(source, {"x": TensorSpec((8, 8), "float32", "normal")}, Options(unsafe=True))
     assert not migration.outcome.findings and migration.trouble == ()
     assert "values.extend(list(more))" in migration.outcome.source
+
+
+def test_a_list_that_a_function_of_another_module_grows_is_that_of_its_caller():
+    helpers = (
+        "import neuronxcc.nki.language as nl\n\n\ndef grow(values, more):\n    values += more\n    return len(values)\n"
+    )
+    source = kernel("s = grow(rows, [4, 5])\nr = len(rows)").replace(
+        "\n\n\n@nki.jit", "\nfrom helpers import grow\n\n\n@nki.jit"
+    )
+    outcomes = rewrite_together({"helpers.py": helpers, "kernel.py": source}, Options(unsafe=True))
+    assert "values.extend(list(more))" in outcomes["helpers.py"].source
 
 
 def test_a_number_that_a_function_adds_to_stays_one():

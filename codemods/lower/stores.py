@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ..analysis.instructions import Instruction
 from ..analysis.maybe_tensors import may_be_no_number
@@ -31,6 +33,9 @@ from .compute import write
 from .dynamic import tell_rank
 from .partitions import check_partitions
 from .reductions import reduced
+
+if TYPE_CHECKING:
+    from ..project.program import Module
 
 DESTINATION = codes.ISA_DESTINATION
 
@@ -109,6 +114,9 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
             added = added if isinstance(statement.value, ast.List) else f"list({added})"  # it takes no tuple
             scope.emit(f"{render(scope, target)}.extend({added})")
             return
+        if isinstance(statement.op, ast.Mult) and _is_list(scope.module, scope.function, target):
+            what = "a list that is repeated in place, of which Beta 2 makes another list"
+            raise Refuse(statement, codes.LANGUAGE, what, "give the new list a name of its own")
         operator = scope.source.text[scope.source.span(target)[1] : scope.source.span(statement.value)[0]].strip(
             " (\\\n"
         )
@@ -134,40 +142,37 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
 
 def _extends_list(scope: Scope, statement: ast.AugAssign) -> bool:
     """Does ``rows += [row]`` grow a list for all names that it has? Beta 2 makes another list for this one."""
-    tree = scope.source.tree
-    return any(_is_list(tree, scope.function, side) for side in (statement.target, statement.value))
+    return any(_is_list(scope.module, scope.function, side) for side in (statement.target, statement.value))
 
 
 _Names = frozenset[tuple[ast.FunctionDef, str]]
 
 
-def _is_list(tree: ast.Module, function: ast.FunctionDef, node: ast.expr, seen: _Names = frozenset()) -> bool:
-    """May an expression be a list that the function makes, or that a call in its module gives it?"""
+def _is_list(module: Module, function: ast.FunctionDef, node: ast.expr, seen: _Names = frozenset()) -> bool:
+    """May an expression be a list that the function makes, or that a call gives it?"""
     match node:
         case ast.List() | ast.ListComp() | ast.Call(func=ast.Name(id="list" | "sorted")):
             return True
         case ast.BinOp(op=ast.Add() | ast.Mult(), left=left, right=right):
-            return _is_list(tree, function, left, seen) or _is_list(tree, function, right, seen)
+            return _is_list(module, function, left, seen) or _is_list(module, function, right, seen)
         case ast.Subscript(value=value, slice=ast.Slice()):
-            return _is_list(tree, function, value, seen)
+            return _is_list(module, function, value, seen)
         case ast.Name(id=name) if (function, name) not in seen:
-            sources = [(function, value) for value in _bound(function, name)] + _given(tree, function, name)
-            return any(_is_list(tree, around, value, seen | {(function, name)}) for around, value in sources)
+            sources = [*((module, function, v) for v in _bound(function, name)), *_given(module, function, name)]
+            return any(_is_list(*source, seen | {(function, name)}) for source in sources)
     return False
 
 
-def _given(tree: ast.Module, function: ast.FunctionDef, name: str) -> list[tuple[ast.FunctionDef, ast.expr]]:
-    """What the calls of a function in its module give a parameter, each with the function that calls."""
+def _given(module: Module, function: ast.FunctionDef, name: str) -> Iterator[tuple[Module, ast.FunctionDef, ast.expr]]:
+    """What calls of a function give a parameter, each with the module and the function that calls."""
     if name not in {argument.arg for argument in named_parameters(function)}:
-        return []
-    calls = ((caller, call) for caller in of_kinds(tree, ast.FunctionDef) for call in of_kinds(caller, ast.Call))
-    return [
-        (caller, value)
-        for caller, call in calls
-        if is_name(call.func, function.name) and not any(isinstance(a, ast.Starred) for a in call.args)
-        for parameter, _, value in by_parameter(function, call)
-        if parameter == name
-    ]
+        return
+    for home in module.program.modules.values():
+        for caller in of_kinds(home.source.tree, ast.FunctionDef):
+            for call in of_kinds(caller, ast.Call):
+                own = home is module and is_name(call.func, function.name)
+                if own or (module.program.function(home, call.func) or (None, None))[1] is function:
+                    yield from ((home, caller, v) for p, _, v in by_parameter(function, call) if p == name)
 
 
 def _may_be_element(scope: Scope, target: ast.expr) -> bool:
