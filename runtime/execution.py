@@ -183,7 +183,9 @@ def load(file: str) -> ModuleType:
         return importlib.import_module(name)
     sys.path.insert(0, os.path.dirname(file))
     stem = os.path.splitext(os.path.basename(file))[0]
-    taken = stem in {*sys.modules, *sys.stdlib_module_names, *shims.ROOTS} or not stem.isidentifier()
+    taken = (
+        any(stem in names for names in (sys.modules, sys.stdlib_module_names, shims.ROOTS)) or not stem.isidentifier()
+    )
     name = f"kernel_file_{stem}" if taken else stem
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -270,7 +272,7 @@ def _roots_named_in(file: str, imports: _Imports) -> list[str]:
     That is the directory that holds the file's own package, or, up to the root of the project, one that holds a package
     which the file imports and which is installed nowhere, or a ``src`` with a package that the file imports.
     """
-    named = _absolute_roots(imports) - {*sys.stdlib_module_names, *shims.ROOTS}
+    named = _absolute_roots(imports) - sys.stdlib_module_names - set(shims.ROOTS)
     beside, directory = [], os.path.dirname(file)
     while (parent := os.path.dirname(directory)) != directory:
         if os.path.basename(directory) in named:

@@ -1,6 +1,7 @@
-"""How many examples the slow random tests (``pytest.mark.random``) take: few beside all other tests, many in the bench.
+"""How many examples the slow random tests (``pytest.mark.random``) take.
 
-``python tests/bench/random_runs.py`` sets the variable, and runs them.
+Plain ``pytest`` leaves them out (``-m random`` runs them); ``python tests/bench/random_runs.py`` sets the variable, and
+runs them, as ``.ci/run`` does.
 """
 
 from __future__ import annotations

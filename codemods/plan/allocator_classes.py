@@ -10,7 +10,7 @@ from ..expr.emission import Refuse
 from ..render.expressions import render
 from ..syntax import codes
 from ..syntax.node_index import of_kinds
-from ..syntax.nodes import default_values
+from ..syntax.nodes import default_values, uses_by_name
 
 if TYPE_CHECKING:
     from ..project.program import Module
@@ -30,7 +30,7 @@ def class_of(module: Module, node: ast.expr) -> tuple[ast.ClassDef, ast.Function
 def _constructor(module: Module, name: str) -> str:
     """The name that is called for what ``name`` of the module is, which one assignment binds; nothing otherwise."""
     made = [s for s in module.source.tree.body if _assigns(s, name)]
-    stored = [n for n in of_kinds(module.source.tree, ast.Name) if n.id == name and not isinstance(n.ctx, ast.Load)]
+    stored = [n for n in uses_by_name(module.source.tree).get(name, []) if not isinstance(n.ctx, ast.Load)]
     if len(made) != 1 or len(stored) != 1 or not isinstance(made[0], ast.Assign):
         return ""
     value = made[0].value

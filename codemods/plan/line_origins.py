@@ -8,6 +8,7 @@ import tokenize
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ..syntax.nodes import first_line
 from ..syntax.source import Source
@@ -94,6 +95,7 @@ def between(lines: Sequence[Line], first: int, last: int) -> list[Line]:
     return [line for line in lines if first <= line.origin <= last]
 
 
+@lru_cache(maxsize=8)
 def inside_strings(text: str) -> frozenset[int]:
     """1-based lines that begin inside a string of several lines: they cannot be indented."""
     found: set[int] = set()

@@ -88,11 +88,18 @@ _ON_ARRAYS = (
 def named_again(module: Module, options: ast.expr) -> str:
     """Where else a module names files that a harness was asked to write, for the end of a sentence."""
     keywords = options.keywords if isinstance(options, ast.Call) else []
-    values = {ast.dump(k.value) for k in keywords if k.arg in _ARTIFACTS}
+    values = {_named(k.value) for k in keywords if k.arg in _ARTIFACTS} - {None}
     own = {id(node) for node in walk(options)}
     found = (n for n in of_kinds(module.source.tree, ast.Constant, ast.Name) if id(n) not in own)
-    lines = sorted({node.lineno for node in found if ast.dump(node) in values})
+    lines = sorted({node.lineno for node in found if _named(node) in values})
     return f"; line {lines[0]} names a file that it wrote" if lines else ""
+
+
+def _named(node: ast.expr) -> tuple[type[ast.expr], object] | None:
+    """What a literal or a name says, to be told from others."""
+    if isinstance(node, ast.Constant):
+        return ast.Constant, repr(node.value)
+    return (ast.Name, node.id) if isinstance(node, ast.Name) else None
 
 
 def _under_review(module: Module, node: ast.AST, message: str, help: str) -> None:
