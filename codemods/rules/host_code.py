@@ -96,10 +96,10 @@ def named_again(module: Module, options: ast.expr) -> str:
 
 
 def _named(node: ast.expr) -> tuple[type[ast.expr], object] | None:
-    """What a literal or a name says, to be told from others."""
+    """What a literal, or a name that is read, says: to be told from others."""
     if isinstance(node, ast.Constant):
         return ast.Constant, repr(node.value)
-    return (ast.Name, node.id) if isinstance(node, ast.Name) else None
+    return (ast.Name, node.id) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else None
 
 
 def _under_review(module: Module, node: ast.AST, message: str, help: str) -> None:
