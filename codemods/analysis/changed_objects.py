@@ -8,13 +8,14 @@ tensors.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..syntax.node_index import children, indexed, of_kinds, walk
 from ..syntax.nodes import bound_by, named_parameters, positional_parameters
 from .classes import class_in, class_named
+from .lists import extends_list
 
 if TYPE_CHECKING:
     from ..project.program import Module
@@ -25,11 +26,17 @@ CHANGING = set("append extend insert pop remove clear update setdefault add disc
 
 @dataclass(frozen=True)
 class Change:
-    """``node`` changes the object ``name``; ``stored`` where all it does is to store under an index, as into a tile."""
+    """``node`` changes the object ``name``; ``stored`` where all it does is to store under an index, as into a tile.
+
+    What changes may be a ``part`` of the object. ``through``: it is changed under another name that the code around
+    the change has given to it, to a part of it, or to what holds it.
+    """
 
     node: ast.stmt | ast.expr
     name: str
     stored: bool
+    part: bool = False
+    through: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,28 +50,52 @@ class _Callee:
     has_receiver: bool = False
 
 
+@dataclass(frozen=True)
+class _Names:
+    """What names have to do with each other, as :func:`_also_called` and :func:`_held` say."""
+
+    also_called: Mapping[tuple[str, bool], set[str]]
+    held: Mapping[str, set[str]]
+
+    def of(self, change: Change) -> set[str]:
+        """The names of all that a change may change."""
+        found = {(change.name, change.part)}
+        pending = [*found]
+        while pending:
+            name, part = pending.pop()
+            more = {(other, part) for other in self.also_called.get((name, True), ())}
+            more |= {(other, True) for other in self.also_called.get((name, False), ())}
+            more |= {(other, True) for other in self.held.get(name, ()) if part}
+            pending += more - found
+            found |= more
+        return {name for name, _ in found}
+
+
 def changes(module: Module, function: ast.FunctionDef, body: Iterable[ast.stmt]) -> Iterator[Change]:
     """What statements of a function change, in the order of the source; ``function`` tells what their names mean."""
     nodes = [node for statement in body for node in _executed(statement)]
-    also_called = _also_called(module, function, nodes)
+    names = _Names(_also_called(module, function, nodes), _held(module, function, nodes))
     for node in nodes:
         for change in _of_node(module, function, node):
             yield change
-            names = also_called.get((change.name, True), set())
-            names = names if change.stored else names | also_called.get((change.name, False), set())
-            yield from (replace(change, name=name) for name in sorted(names - {change.name}))
+            yield from (replace(change, name=name, through=True) for name in sorted(names.of(change) - {change.name}))
 
 
 def _of_node(module: Module, function: ast.FunctionDef, node: ast.AST) -> Iterator[Change]:
     if isinstance(node, ast.Subscript | ast.Attribute):
         root = _root(node.value)
         if root is not None and not _fills_field(node):
-            yield Change(node, root.id, isinstance(node, ast.Subscript) and not _is_key(node.slice))
+            stored = isinstance(node, ast.Subscript) and not _is_key(node.slice)
+            yield Change(node, root.id, stored, part=root is not node.value)
+    elif isinstance(node, ast.AugAssign):
+        root = _root(node.target)
+        if root is not None and extends_list(module, function, node):
+            yield Change(node, root.id, False, part=root is not node.target)
     elif isinstance(node, ast.Call):
         method = node.func if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING else None
         root = _root(method)
         if method is not None and root is not None and class_in(module, function, method.value) is None:
-            yield Change(node, root.id, False)
+            yield Change(node, root.id, False, part=root is not method.value)
         else:
             yield from _through_call(module, function, node)
 
@@ -85,7 +116,7 @@ def _executed(statement: ast.stmt) -> tuple[ast.AST, ...]:
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Call | ast.Assign | ast.For) or _is_stored_part(node):
+        if isinstance(node, ast.Call | ast.Assign | ast.AugAssign | ast.For) or _is_stored_part(node):
             found.append(node)
         if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
             pending += reversed(children(node))
@@ -100,20 +131,95 @@ def _also_called(module: Module, function: ast.FunctionDef, nodes: list[ast.AST]
     """Names of the objects that a name stands for, or (with ``False``) that what it stands for is a part of."""
     found: dict[tuple[str, bool], set[str]] = {}
     for node in nodes:
-        source = node.value if isinstance(node, ast.Assign) else node.iter if isinstance(node, ast.For) else None
-        roots = [_root(source)]
-        if isinstance(source, ast.Call):
-            roots = list(_handed_back(module, function, source))
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.For) else []
-        for target in targets:
-            for root in roots:
-                if isinstance(target, ast.Name) and root is not None:
-                    whole = isinstance(node, ast.Assign) and root is source
-                    found.setdefault((target.id, whole), set()).add(root.id)
-    for names in found.values():
-        for _ in found:
-            names |= {n for name in names for n in found.get((name, True), ())}
+        pairs = [p for t in node.targets for p in _pairs(t, node.value)] if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.For):
+            pairs = [(name, node.iter, False) for name in _names_in(node.target)]
+        for name, source, whole in pairs:
+            for root, is_source in _named_by(module, function, source):
+                found.setdefault((name, whole and is_source), set()).add(root.id)
+            parts = () if whole else _elements(module, function, source)
+            found.setdefault((name, False), set()).update(part.id for part in parts if part is not None)
     return found
+
+
+def _pairs(target: ast.expr, source: ast.expr) -> Iterator[tuple[str, ast.expr, bool]]:
+    """The names that an assignment binds, each with what it is bound to, or (with ``False``) to a part of."""
+    sequence = ast.Tuple | ast.List
+    if isinstance(target, ast.Name):
+        yield target.id, source, True
+    elif isinstance(target, sequence) and isinstance(source, sequence) and len(target.elts) == len(source.elts):
+        for inner, part in zip(target.elts, source.elts, strict=True):
+            yield from _pairs(inner, part)
+    else:
+        yield from ((name, source, False) for name in _names_in(target))
+
+
+def _names_in(target: ast.expr) -> set[str]:
+    return {n.id for n in of_kinds(target, ast.Name) if not isinstance(n.ctx, ast.Load)}
+
+
+def _named_by(module: Module, function: ast.FunctionDef, source: ast.expr) -> Iterator[tuple[ast.Name, bool]]:
+    """The names of the objects that an expression may be, or (with ``False``) be a part of."""
+    root = _root(source)
+    if root is not None:
+        yield root, root is source
+    elif isinstance(source, ast.Call):
+        yield from ((n, False) for n in _handed_back(module, function, source) if n is not None)
+    elif isinstance(source, ast.IfExp | ast.BoolOp):
+        parts = source.values if isinstance(source, ast.BoolOp) else [source.body, source.orelse]
+        yield from (found for part in parts for found in _named_by(module, function, part))
+    elif isinstance(source, ast.Subscript | ast.Attribute):
+        whole = _whole(source)
+        yield from ((n, False) for n, _ in _named_by(module, function, whole))
+        yield from ((n, False) for n in _elements(module, function, whole) if n is not None)
+
+
+def _held(module: Module, function: ast.FunctionDef, nodes: list[ast.AST]) -> dict[str, set[str]]:
+    """By name, the names of the objects that it may hold as its elements, values or fields."""
+    found: dict[str, set[str]] = {}
+    for node in nodes:
+        for holder, value, is_element in _put(node):
+            own = _root(value) if is_element else None
+            names = {n.id for n in [own, *_elements(module, function, value)] if n is not None}
+            found.setdefault(holder.id, set()).update(names)
+    return found
+
+
+def _put(node: ast.AST) -> Iterator[tuple[ast.Name, ast.expr, bool]]:
+    """The names of what a node changes, or makes, each with a value that it holds itself (or else its elements)."""
+    if isinstance(node, ast.Assign):
+        roots = [(_root(target), target) for target in node.targets]
+        yield from ((root, node.value, root is not target) for root, target in roots if root is not None)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
+        root = _root(node.func)
+        if root is not None:
+            yield from ((root, given, True) for given in [*node.args, *(k.value for k in node.keywords)])
+
+
+def _elements(module: Module, function: ast.FunctionDef, value: ast.expr | None) -> Iterator[ast.Name | None]:
+    """What an object that an expression makes may hold."""
+    match value:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+            inner = elements
+        case ast.Dict(values=elements):
+            inner = elements
+        case ast.ListComp(elt=element) | ast.DictComp(value=element):
+            inner = [element, *(c.iter for c in value.generators)]
+        case ast.Call() if ast.unparse(value.func) in _COPIES or any(_callees(module, function, value)):
+            inner = [*value.args, *(k.value for k in value.keywords)]
+        case ast.IfExp(body=first, orelse=second) | ast.BinOp(left=first, right=second):
+            inner = [first, second]
+        case ast.Starred(value=starred):
+            inner = [starred]
+        case _:
+            return
+    for each in inner:
+        yield _root(each)
+        yield from _elements(module, function, each)
+
+
+_COPIES = {"list", "tuple", "dict", "set", "sorted", "reversed", "enumerate", "zip"}
+"""Functions of Python whose result holds the elements of what they get."""
 
 
 def _handed_back(module: Module, function: ast.FunctionDef, call: ast.Call) -> Iterator[ast.Name | None]:
@@ -133,22 +239,22 @@ def _through_call(module: Module, function: ast.FunctionDef, call: ast.Call) -> 
         own = {a.arg for a in named_parameters(callee.function)}
         own |= {name for statement in callee.function.body for name in bound_by(statement)}
         given = _given(callee, call)
-        for name, stored in sorted(_changed_by(callee)):
+        for name, stored, part in sorted(_changed_by(callee)):
             argument = given.get(name)
             root = argument if stored else _root(argument)
             if name not in own and not _is_foreign(callee.home, name):
-                yield Change(call, name, stored)  # of the function around it, or of the module
+                yield Change(call, name, stored, part)  # of the function around it, or of the module
             elif isinstance(root, ast.Name):
-                yield Change(call, root.id, stored)
+                yield Change(call, root.id, stored, part or root is not argument)
 
 
-def _changed_by(callee: _Callee) -> set[tuple[str, bool]]:
-    """The names, in the callee's words, of what it changes, and whether it only stores under an index."""
+def _changed_by(callee: _Callee) -> set[tuple[str, bool, bool]]:
+    """The names, in the callee's words, of what it changes; does it only store under an index, and in a part of it?"""
     known = callee.home.summaries.changed_by
     if callee.function not in known:
         known[callee.function] = set()  # for a function that calls itself
         found = changes(callee.home, callee.around or callee.function, callee.function.body)
-        known[callee.function] = {(change.name, change.stored) for change in found}
+        known[callee.function] = {(change.name, change.stored, change.part) for change in found}
     return known[callee.function]
 
 
@@ -207,6 +313,12 @@ def _is_key(node: ast.expr) -> bool:
 
 
 def _root(node: ast.expr | None) -> ast.Name | None:
+    whole = _whole(node) if node is not None else None
+    return whole if isinstance(whole, ast.Name) else None
+
+
+def _whole(node: ast.expr) -> ast.expr:
+    """What an expression gives a part of, or itself."""
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
-    return node if isinstance(node, ast.Name) else None
+    return node

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ..analysis.instructions import Instruction
+from ..analysis.lists import assigned_to, extends_list, is_list
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.scope import Scope
 from ..expr.emission import Refuse
@@ -24,8 +23,7 @@ from ..render.vector_subscripts import is_tensor_subscript
 from ..rules.psum_accumulation import check_group
 from ..syntax import codes
 from ..syntax.codes import UNSUPPORTED
-from ..syntax.node_index import indexed, of_kinds
-from ..syntax.nodes import by_parameter, is_name, named_parameters, returns_masked
+from ..syntax.nodes import returns_masked
 from .access import operand
 from .calls import module_function
 from .computations import is_computation
@@ -33,9 +31,6 @@ from .compute import write
 from .dynamic import tell_rank
 from .partitions import check_partitions
 from .reductions import reduced
-
-if TYPE_CHECKING:
-    from ..project.program import Module
 
 DESTINATION = codes.ISA_DESTINATION
 
@@ -108,13 +103,13 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
         if _may_be_element(scope, target) or is_computation(scope, statement.value):
             raise Refuse(statement, DESTINATION, "the destination is not known to be a tensor", "declare it here")
         check_augmented(scope, statement)
-        if isinstance(statement.op, ast.Add) and _extends_list(scope, statement):
+        if extends_list(scope.module, scope.function, statement):
             scope.apply(codes.LANGUAGE, statement)
             added = render(scope, statement.value)
             added = added if isinstance(statement.value, ast.List) else f"list({added})"  # it takes no tuple
             scope.emit(f"{render(scope, target)}.extend({added})")
             return
-        if isinstance(statement.op, ast.Mult) and _is_list(scope.module, scope.function, target):
+        if isinstance(statement.op, ast.Mult) and is_list(scope.module, scope.function, target):
             what = "a list that is repeated in place, of which Beta 2 makes another list"
             raise Refuse(statement, codes.LANGUAGE, what, "give the new list a name of its own")
         operator = scope.source.text[scope.source.span(target)[1] : scope.source.span(statement.value)[0]].strip(
@@ -140,55 +135,15 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
     write(scope, combined, destination)
 
 
-def _extends_list(scope: Scope, statement: ast.AugAssign) -> bool:
-    """Does ``rows += [row]`` grow a list for all names that it has? Beta 2 makes another list for this one."""
-    return any(_is_list(scope.module, scope.function, side) for side in (statement.target, statement.value))
-
-
-_Names = frozenset[tuple[ast.FunctionDef, str]]
-
-
-def _is_list(module: Module, function: ast.FunctionDef, node: ast.expr, seen: _Names = frozenset()) -> bool:
-    """May an expression be a list that the function makes, or that a call gives it?"""
-    match node:
-        case ast.List() | ast.ListComp() | ast.Call(func=ast.Name(id="list" | "sorted")):
-            return True
-        case ast.BinOp(op=ast.Add() | ast.Mult(), left=left, right=right):
-            return _is_list(module, function, left, seen) or _is_list(module, function, right, seen)
-        case ast.Subscript(value=value, slice=ast.Slice()):
-            return _is_list(module, function, value, seen)
-        case ast.Name(id=name) if (function, name) not in seen:
-            sources = [*((module, function, v) for v in _bound(function, name)), *_given(module, function, name)]
-            return any(_is_list(*source, seen | {(function, name)}) for source in sources)
-    return False
-
-
-def _given(module: Module, function: ast.FunctionDef, name: str) -> Iterator[tuple[Module, ast.FunctionDef, ast.expr]]:
-    """What calls of a function give a parameter, each with the module and the function that calls."""
-    if name not in {argument.arg for argument in named_parameters(function)}:
-        return
-    for home in module.program.modules.values():
-        for caller in of_kinds(home.source.tree, ast.FunctionDef):
-            for call in of_kinds(caller, ast.Call):
-                own = home is module and is_name(call.func, function.name)
-                if own or (module.program.function(home, call.func) or (None, None))[1] is function:
-                    yield from ((home, caller, v) for p, _, v in by_parameter(function, call) if p == name)
-
-
 def _may_be_element(scope: Scope, target: ast.expr) -> bool:
     """May what is no tensor by itself be one that a list or a dictionary holds?"""
     if isinstance(target, ast.Name):
-        return any(_may_be_element(scope, v) for v in _bound(scope.function, target.id) if isinstance(v, ast.Subscript))
+        return any(
+            _may_be_element(scope, v) for v in assigned_to(scope.function, target.id) if isinstance(v, ast.Subscript)
+        )
     if not isinstance(target, ast.Subscript):
         return False
     return is_tensor_subscript(scope, target) or may_be_no_number(scope, target)
-
-
-@indexed
-def _bound(function: ast.FunctionDef, name: str) -> tuple[ast.expr, ...]:
-    """What a function assigns to a name."""
-    assigned = of_kinds(function, ast.Assign)
-    return tuple(s.value for s in assigned if any(isinstance(t, ast.Name) and t.id == name for t in s.targets))
 
 
 def _load(target: ast.expr) -> ast.expr:

@@ -120,7 +120,7 @@ class Summaries:
     """The functions that get an allocator of their own for one of the module's, by its name."""
     object_classes: dict[tuple[ast.FunctionDef, str], Any] = field(default_factory=dict)
     """The classes of the objects that names of functions hold, as far as somebody asked."""
-    changed_by: dict[ast.FunctionDef, set[tuple[str, bool]]] = field(default_factory=dict)
+    changed_by: dict[ast.FunctionDef, set[tuple[str, bool, bool]]] = field(default_factory=dict)
     """The parameters whose objects functions change, as far as somebody asked."""
 
 

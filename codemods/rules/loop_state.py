@@ -19,7 +19,7 @@ import ast
 import itertools
 
 from ..analysis.carried_names import carried_names
-from ..analysis.changed_objects import changes
+from ..analysis.changed_objects import Change, changes
 from ..analysis.instructions import HANDLERS
 from ..analysis.maybe_tensors import names_taken
 from ..analysis.scope import Scope
@@ -44,6 +44,7 @@ from ..expr.values import (
     merge,
 )
 from ..plan.loop_invariants import at_head
+from ..project.reaching_definitions import definitions, names_read, own_parts
 from ..project.usage import names_used
 from ..render.index import index_value
 from ..render.vector_sizes import restored
@@ -233,12 +234,30 @@ def check_same_tensor(scope: Scope, statement: ast.If, name: str, first: Value |
 
 def report_objects(scope: Scope, loop: ast.For) -> None:
     """Objects that the body changes in place: Beta 1 traced it once, so they changed once; Beta 2 does it each time."""
-    inside = bound_in_body(loop)
     for change in changes(scope.module, scope.outermost, loop.body):
         known = scope.env.get(change.name)
         unknown = type(known) is Value or isinstance(known, Gone)
-        tensor = isinstance(known, Hbm | Tile) or (change.stored and unknown)
-        if change.name in inside or change.name in scope.module.symbols.imports or tensor:
+        tensor = isinstance(known, Hbm | Tile) or (change.stored and (unknown or _holds_tensors(change, known)))
+        if tensor or change.name in scope.module.symbols.imports or _is_made_inside(loop, change):
             continue
         message = f"'{change.name}' is changed in place by a loop whose body Beta 1 traced once"
         scope.module.report(Refuse(change.node, CODE, message, "change it before or after the loop"))
+
+
+def _holds_tensors(change: Change, known: Value | None) -> bool:
+    """May what is stored under another name go to a tensor that the object of this name holds?"""
+    return change.through and not isinstance(known, Python)
+
+
+def _is_made_inside(loop: ast.For, change: Change) -> bool:
+    """Is an object that the body of a loop changes bound there, on each way to the change, or to where it is named?"""
+    if change.name not in bound_in_body(loop):
+        return False
+    flow = definitions(ast.Module(loop.body, []))
+    for statement in flow.of_statement:
+        parts = [node for part in own_parts(statement) for node in walk(part)]
+        reads = change.name in {n.id for n in names_read(statement)}
+        is_meant = (reads and change.through) or statement is change.node or change.node in parts
+        if is_meant and flow.tree in flow.bindings(statement, change.name)[1]:
+            return False
+    return True
