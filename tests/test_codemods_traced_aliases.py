@@ -27,6 +27,9 @@ def same(numbers):
     return numbers
 
 
+FUNCTIONS = [grow]
+
+
 class Box:
     def __init__(self, items):
         self.items = items
@@ -64,7 +67,9 @@ STATEMENTS = (
     *("rows = [w, v]", "rows[0] = w", "rows.append(v)", "v = Box(w).items", "w = list(v)", "v, w = rows[0], [7]"),
     *("v.append(8)", "w += [9]", "w.extend(v)", "v[0] += 1", "rows[0].append(10)", "grow(w)", "grow(rows[1])"),
     *("if n == 2:\n    v = [11]", "if n == 1:\n    w = [12]\n    w.append(13)", "for row in rows:\n    row.append(14)"),
-    *("for j in nl.static_range(2):\n    v.append(j)\n    v = [15]",),
+    *("for j in nl.static_range(2):\n    v.append(j)\n    v = [15]", "same(v).append(16)", "same(same(w))[0] += 1"),
+    *("(v if n == 1 else w).append(17)", "change = grow\nchange(v)", "FUNCTIONS[0](w)", "grow(Box(v).items)"),
+    *("change = v.append\nchange(18)",),
 )
 
 

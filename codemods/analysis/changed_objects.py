@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..syntax.node_index import children, indexed, of_kinds, walk
 from ..syntax.nodes import bound_by, named_parameters, positional_parameters
 from .classes import class_in, class_named
-from .lists import extends_list
+from .lists import assigned_to, extends_list
 
 if TYPE_CHECKING:
     from ..project.program import Module
@@ -58,9 +58,9 @@ class _Names:
     held: Mapping[str, set[str]]
 
     def of(self, change: Change) -> set[str]:
-        """The names of all that a change may change."""
-        found = {(change.name, change.part)}
-        pending = [*found]
+        """The names of all that a change may change, by way of another one: its own, too, if that is bound to it."""
+        found: set[tuple[str, bool]] = set()
+        pending = [(change.name, change.part)]
         while pending:
             name, part = pending.pop()
             more = {(other, part) for other in self.also_called.get((name, True), ())}
@@ -78,26 +78,34 @@ def changes(module: Module, function: ast.FunctionDef, body: Iterable[ast.stmt])
     for node in nodes:
         for change in _of_node(module, function, node):
             yield change
-            yield from (replace(change, name=name, through=True) for name in sorted(names.of(change) - {change.name}))
+            yield from (replace(change, name=name, through=True) for name in sorted(names.of(change)))
 
 
 def _of_node(module: Module, function: ast.FunctionDef, node: ast.AST) -> Iterator[Change]:
-    if isinstance(node, ast.Subscript | ast.Attribute):
-        root = _root(node.value)
-        if root is not None and not _fills_field(node):
-            stored = isinstance(node, ast.Subscript) and not _is_key(node.slice)
-            yield Change(node, root.id, stored, part=root is not node.value)
-    elif isinstance(node, ast.AugAssign):
-        root = _root(node.target)
-        if root is not None and extends_list(module, function, node):
-            yield Change(node, root.id, False, part=root is not node.target)
-    elif isinstance(node, ast.Call):
-        method = node.func if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING else None
-        root = _root(method)
-        if method is not None and root is not None and class_in(module, function, method.value) is None:
-            yield Change(node, root.id, False, part=root is not method.value)
-        else:
+    match node:
+        case ast.Attribute(ctx=ast.Load()):
+            yield from _of_object(module, function, node, node.value)  # a method that is called later, if at all
+        case ast.Subscript() if not _fills_field(node):
+            yield from _of_object(module, function, node, node.value, stored=not _is_key(node.slice))
+        case ast.Attribute():
+            yield from _of_object(module, function, node, node.value)
+        case ast.AugAssign() if extends_list(module, function, node):
+            yield from _of_object(module, function, node, node.target)
+        case ast.Call(func=ast.Attribute(attr=name, value=value)) if name in CHANGING:
+            found = (
+                [] if class_in(module, function, value) is not None else [*_of_object(module, function, node, value)]
+            )
+            yield from found or _through_call(module, function, node)
+        case ast.Call():
             yield from _through_call(module, function, node)
+
+
+def _of_object(
+    module: Module, function: ast.FunctionDef, node: ast.stmt | ast.expr, value: ast.expr, *, stored: bool = False
+) -> Iterator[Change]:
+    """The changes of the objects that an expression may be, which ``node`` changes."""
+    for name, is_whole in _named_by(module, function, value):
+        yield Change(node, name.id, stored, part=not is_whole)
 
 
 def _fills_field(node: ast.Subscript | ast.Attribute) -> bool:
@@ -111,12 +119,15 @@ def _fills_field(node: ast.Subscript | ast.Attribute) -> bool:
 @indexed
 def _executed(statement: ast.stmt) -> tuple[ast.AST, ...]:
     """What a statement runs that may change or name an object, in the order of the source: calls, assignments, loops,
-    and stores into parts, but for what only calls of what it defines run."""
+    stores into parts, and methods as values, but for what only calls of what it defines run."""
     found: list[ast.AST] = []
+    called: set[ast.AST] = set()
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Call | ast.Assign | ast.AugAssign | ast.For) or _is_stored_part(node):
+        called |= {node.func} if isinstance(node, ast.Call) else set()
+        is_method = isinstance(node, ast.Attribute) and node.attr in CHANGING and node not in called
+        if isinstance(node, ast.Call | ast.Assign | ast.AugAssign | ast.For) or _is_stored_part(node) or is_method:
             found.append(node)
         if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
             pending += reversed(children(node))
@@ -158,20 +169,31 @@ def _names_in(target: ast.expr) -> set[str]:
     return {n.id for n in of_kinds(target, ast.Name) if not isinstance(n.ctx, ast.Load)}
 
 
-def _named_by(module: Module, function: ast.FunctionDef, source: ast.expr) -> Iterator[tuple[ast.Name, bool]]:
-    """The names of the objects that an expression may be, or (with ``False``) be a part of."""
-    root = _root(source)
-    if root is not None:
-        yield root, root is source
-    elif isinstance(source, ast.Call):
-        yield from ((n, False) for n in _handed_back(module, function, source) if n is not None)
-    elif isinstance(source, ast.IfExp | ast.BoolOp):
-        parts = source.values if isinstance(source, ast.BoolOp) else [source.body, source.orelse]
-        yield from (found for part in parts for found in _named_by(module, function, part))
-    elif isinstance(source, ast.Subscript | ast.Attribute):
-        whole = _whole(source)
-        yield from ((n, False) for n, _ in _named_by(module, function, whole))
-        yield from ((n, False) for n in _elements(module, function, whole) if n is not None)
+def _named_by(
+    module: Module, function: ast.FunctionDef, source: ast.expr | None, inside: _Functions = frozenset()
+) -> Iterator[tuple[ast.Name, bool]]:
+    """The names of the objects that an expression may be, or (with ``False``) be a part of.
+
+    ``inside`` are the functions whose results are looked into already.
+    """
+    match source:
+        case ast.Name():
+            yield source, True
+        case ast.Subscript() | ast.Attribute():
+            whole = _whole(source)
+            yield from ((n, False) for n, _ in _named_by(module, function, whole, inside))
+            yield from ((n, False) for n in _elements(module, function, whole) if n is not None)
+        case ast.Call():
+            yield from ((n, False) for n in _handed_back(module, function, source, inside))
+        case ast.IfExp(body=first, orelse=second):
+            yield from (found for part in (first, second) for found in _named_by(module, function, part, inside))
+        case ast.BoolOp(values=parts):
+            yield from (found for part in parts for found in _named_by(module, function, part, inside))
+
+
+_Functions = frozenset[ast.FunctionDef]
+_DEEPEST = 3
+"""How many functions deep the result of a call is looked for: each hands back what another one does."""
 
 
 def _held(module: Module, function: ast.FunctionDef, nodes: list[ast.AST]) -> dict[str, set[str]]:
@@ -222,15 +244,17 @@ _COPIES = {"list", "tuple", "dict", "set", "sorted", "reversed", "enumerate", "z
 """Functions of Python whose result holds the elements of what they get."""
 
 
-def _handed_back(module: Module, function: ast.FunctionDef, call: ast.Call) -> Iterator[ast.Name | None]:
+def _handed_back(
+    module: Module, function: ast.FunctionDef, call: ast.Call, inside: _Functions = frozenset()
+) -> Iterator[ast.Name]:
     """Of what a call gets, what it may return, or a part of it."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in ("get", "setdefault"):
-        yield _root(call.func.value)
-    for callee in _callees(module, function, call):
+        yield from (name for name, _ in _named_by(module, function, call.func.value, inside))
+    for callee in _callees(module, function, call) if len(inside) < _DEEPEST else ():
         given = _given(callee, call)
         for node in (n for s in callee.function.body for n in of_kinds(s, ast.Return)):
-            root = _root(node.value)
-            yield _root(given.get(root.id)) if root is not None else None
+            for name, _ in _named_by(callee.home, callee.function, node.value, inside | {callee.function}):
+                yield from (found for found, _ in _named_by(module, function, given.get(name.id), inside))
 
 
 def _through_call(module: Module, function: ast.FunctionDef, call: ast.Call) -> Iterator[Change]:
@@ -241,11 +265,11 @@ def _through_call(module: Module, function: ast.FunctionDef, call: ast.Call) -> 
         given = _given(callee, call)
         for name, stored, part in sorted(_changed_by(callee)):
             argument = given.get(name)
-            root = argument if stored else _root(argument)
             if name not in own and not _is_foreign(callee.home, name):
                 yield Change(call, name, stored, part)  # of the function around it, or of the module
-            elif isinstance(root, ast.Name):
-                yield Change(call, root.id, stored, part or root is not argument)
+            elif argument is not None:
+                found = _of_object(module, function, call, argument, stored=stored)
+                yield from (replace(each, part=part or each.part) for each in found if not (stored and each.part))
 
 
 def _changed_by(callee: _Callee) -> set[tuple[str, bool, bool]]:
@@ -261,7 +285,8 @@ def _changed_by(callee: _Callee) -> set[tuple[str, bool, bool]]:
 def _callees(module: Module, function: ast.FunctionDef, call: ast.Call) -> Iterator[_Callee]:
     """What a call may mean: of a method of an object of unknown class, all that have its name.
 
-    What a package has that is not rewritten, ``nl.load`` or ``np.append``, is none of them.
+    What a package has that is not rewritten, ``nl.load`` or ``np.append``, is none of them. A function that the code
+    finds under a name of its own, or computes, may be any of the files'.
     """
     if isinstance(call.func, ast.Name):
         nested = [n for n in of_kinds(function, ast.FunctionDef) if n is not function]
@@ -279,6 +304,33 @@ def _callees(module: Module, function: ast.FunctionDef, call: ast.Call) -> Itera
         root = _root(call.func)
         if root is None or not _is_foreign(module, root.id):
             yield from _methods(module, function, call.func)
+    elif made is None:
+        yield from _computed(module, function, call.func)
+
+
+def _computed(
+    module: Module, function: ast.FunctionDef, node: ast.expr, seen: frozenset[str] = frozenset()
+) -> Iterator[_Callee]:
+    """What a function may be that code computes, or has under a name of its own: where nothing tells, any."""
+    root = _root(node)
+    name = node.id if isinstance(node, ast.Name) else ""
+    values = assigned_to(function, name) if name not in seen else ()
+    parts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else values
+    own = _local_names(function) | set(module.symbols.globals)
+    if name in module.symbols.functions:
+        yield _Callee(module, module.symbols.functions[name])
+    elif parts:
+        yield from (callee for part in parts for callee in _computed(module, function, part, seen | {name}))
+    elif root is None or (root.id in own and not _is_foreign(module, root.id)):
+        homes = module.program.modules.values()
+        yield from (_Callee(home, each) for home in homes for each in home.symbols.functions.values())
+
+
+@indexed
+def _local_names(function: ast.FunctionDef) -> frozenset[str]:
+    inner = {n.name for n in of_kinds(function, ast.FunctionDef)}
+    bound = {name for statement in function.body for name in bound_by(statement)}
+    return frozenset((bound | {a.arg for a in named_parameters(function)}) - inner)
 
 
 def _is_foreign(module: Module, name: str) -> bool:

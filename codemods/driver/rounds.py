@@ -16,6 +16,7 @@ from ..project.module_plan import Premises
 from ..project.program import Module, Program, program_of
 from ..render.vector_calls import drop_followed
 from ..rules import decorators, kernel_classes, kernel_outputs
+from ..syntax.module_level import names_in_tables
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.source import Source, is_expanded
 from .environment import bind_globals
@@ -140,9 +141,11 @@ def _walk_named(program: Program) -> None:
 
 
 def _named(program: Program, module: Module, function: ast.FunctionDef) -> list[tuple[Module, ast.FunctionDef]]:
-    """Functions that a function names, in whatever expression."""
+    """Functions that a function names, in whatever expression, or that stand in a table of the module that it names."""
     found = []
-    for node in walk(function):
+    tables = names_in_tables(module.source.tree)
+    in_tables = (node for name in {n.id for n in of_kinds(function, ast.Name)} for node in tables.get(name, ()))
+    for node in [*walk(function), *in_tables]:
         if isinstance(node, ast.Name | ast.Attribute):
             own = module.symbols.functions.get(node.id) if isinstance(node, ast.Name) else None
             other = program.function(module, node)

@@ -24,7 +24,7 @@ from nki_migrate.runtime.spec import beta1
 from nki_migrate.runtime.spec.grammar import blocks
 from nki_migrate.runtime.spec.launchers import KERNEL_DECORATORS, given_kernel
 
-from ..syntax.module_level import Definition, module_definitions, module_statements
+from ..syntax.module_level import Definition, module_definitions, module_statements, names_in_tables
 from ..syntax.names import Import, canonical, dotted, imports
 from ..syntax.node_index import children, indexed, indexed_together, of_kinds, walk
 from .links import Link, links, links_between
@@ -407,9 +407,15 @@ class _File:
         return chain is not None and (chain[0] in self.definitions or chain[0] in self.links)
 
     def _read_in(self, function: Definition) -> Iterator[ast.expr]:
-        """Names that a function reads and does not bind, as functions or classes of a module."""
+        """Names that a function reads and does not bind, as functions or classes of a module.
+
+        What the module has put under a name that it reads, a table of functions, has names, too.
+        """
         local = self._bound_in(function)
-        for node in of_kinds(function, ast.Constant, ast.Name, ast.Attribute):
+        nodes = [*of_kinds(function, ast.Constant, ast.Name, ast.Attribute)]
+        tables = names_in_tables(self.tree)
+        followed: set[str] = set()
+        for node in nodes:  # it grows
             if isinstance(node, ast.Constant):
                 if isinstance(node.value, str) and node.value.isidentifier():
                     yield ast.copy_location(ast.Name(node.value, ast.Load()), node)
@@ -417,6 +423,9 @@ class _File:
                 chain = dotted(node)
                 if chain is not None and chain[0] not in local:
                     yield node
+                    if chain[0] in tables and chain[0] not in followed:
+                        followed.add(chain[0])
+                        nodes += tables[chain[0]]
 
     def _evidence(self, kind: str, node: ast.Call | ast.expr) -> Evidence:
         return Evidence(kind, self.path, node.lineno, ast.unparse(node).partition("\n")[0])

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from .names import imports
-from .node_index import indexed, trees_kept, walk
+from .node_index import indexed, of_kinds, trees_kept, walk
 from .nodes import blocks
 
 Definition = ast.FunctionDef | ast.ClassDef
@@ -95,3 +95,16 @@ def _is_stub(definition: Definition) -> bool:
     """Does a function only say that it is not there?"""
     body = [s for s in definition.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     return isinstance(definition, ast.FunctionDef) and all(isinstance(s, ast.Raise | ast.Pass) for s in body)
+
+
+@indexed
+def names_in_tables(tree: ast.Module) -> dict[str, tuple[ast.Name | ast.Attribute, ...]]:
+    """The names that stand in the lists, tuples and dictionaries which a module assigns to names, by these."""
+    found: dict[str, tuple[ast.Name | ast.Attribute, ...]] = {}
+    for statement in module_statements(tree):
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List | ast.Tuple | ast.Dict):
+            names = of_kinds(statement.value, ast.Name, ast.Attribute)
+            for target in statement.targets:
+                if isinstance(target, ast.Name):
+                    found[target.id] = (*found.get(target.id, ()), *names)
+    return found
