@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import default_values, named_parameters, parents_of, positional_parameters
-from .changed_objects import CHANGING
+from .aliases import CHANGING
 
 if TYPE_CHECKING:
     from ..project.program import Module, Program

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..expr.values import Hbm, Python, Tile
 from ..syntax.node_index import of_kinds, walk
-from ..syntax.nodes import bound_by, default_values, is_shape
+from ..syntax.nodes import bound_by, default_values, is_shape, root_of
 from .classes import class_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _may_have_changed(scope: Scope, container: ast.expr) -> bool:
     """May the elements of what a subscript reads be others than when it was made?"""
     if is_shape(container) or _is_tuple(scope, container):
         return False
-    root = _root(container)
+    root = root_of(container)
     if root is None:
         return True
     known = scope.env.get(root.id)
@@ -64,7 +64,7 @@ def _measures(scope: Scope, call: ast.Call) -> bool:
     name = call.func.id if isinstance(call.func, ast.Name) else ""
     if name not in ("len", "sum", "min", "max") or len(call.args) != 1 or _is_tuple(scope, call.args[0]):
         return False
-    root = _root(call.args[0])
+    root = root_of(call.args[0])
     return root is not None and not is_shape(call.args[0]) and _changes(scope, root.id, elements=True)
 
 
@@ -101,12 +101,6 @@ def _is_object(scope: Scope, node: ast.Attribute) -> bool:
     return node.value.id not in scope.module.symbols.imports
 
 
-def _root(node: ast.expr) -> ast.Name | None:
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node if isinstance(node, ast.Name) else None
-
-
 def _changes(scope: Scope, root: str, *, elements: bool) -> bool:
     """May something change the object ``root``, or what it holds, from the current statement on?"""
     first = scope.loops[0].statement if scope.loops else scope.current or scope.function
@@ -125,7 +119,7 @@ def _changes(scope: Scope, root: str, *, elements: bool) -> bool:
 
 def _stores_to(node: ast.AST, root: str) -> bool:
     stored = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
-    return stored and isinstance(node, ast.Attribute) and getattr(_root(node.value), "id", None) == root
+    return stored and isinstance(node, ast.Attribute) and getattr(root_of(node.value), "id", None) == root
 
 
 def _linked(scope: Scope, root: str) -> set[str]:
@@ -160,7 +154,7 @@ def _writes(scope: Scope, node: ast.AST, linked: set[str], elements: bool) -> bo
         return False
     if isinstance(node, ast.Attribute):
         return not elements
-    root = _root(node.value) if elements and isinstance(node, ast.Subscript) else None
+    root = root_of(node.value) if elements and isinstance(node, ast.Subscript) else None
     return root is not None and root.id in linked and not isinstance(scope.env.get(root.id), Tile | Hbm)
 
 

@@ -144,7 +144,9 @@ def _named(program: Program, module: Module, function: ast.FunctionDef) -> list[
     """Functions that a function names, in whatever expression, or that stand in a table of the module that it names."""
     found = []
     tables = names_in_tables(module.source.tree)
-    in_tables = (node for name in {n.id for n in of_kinds(function, ast.Name)} for node in tables.get(name, ()))
+    in_tables = (
+        node for name in dict.fromkeys(n.id for n in of_kinds(function, ast.Name)) for node in tables.get(name, ())
+    )
     for node in [*walk(function), *in_tables]:
         if isinstance(node, ast.Name | ast.Attribute):
             own = module.symbols.functions.get(node.id) if isinstance(node, ast.Name) else None

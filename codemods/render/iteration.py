@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from ..analysis.changed_objects import CHANGING
+from ..analysis.aliases import CHANGING
 from ..analysis.name_views import parameter_value
 from ..analysis.scope import Scope
 from ..expr.emission import New, Refuse

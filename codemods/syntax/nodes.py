@@ -97,6 +97,19 @@ def is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
+def whole_of(node: ast.expr) -> ast.expr:
+    """What an expression gives a part of, by an index or an attribute; or itself."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node
+
+
+def root_of(node: ast.expr | None) -> ast.Name | None:
+    """The name of which an expression gives a part, or the name that it is."""
+    whole = whole_of(node) if node is not None else None
+    return whole if isinstance(whole, ast.Name) else None
+
+
 def is_none(node: ast.expr) -> bool:
     """Is an expression ``None`` as it is written?"""
     return isinstance(node, ast.Constant) and node.value is None

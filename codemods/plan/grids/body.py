@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...analysis.changed_objects import CHANGING
+from ...analysis.aliases import CHANGING
 from ...expr.emission import Refuse
 from ...project.program import Module, Program
 from ...syntax.codes import LAUNCH_GRID as CODE
