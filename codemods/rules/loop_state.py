@@ -23,7 +23,7 @@ from ..analysis.changed_objects import Change, changes
 from ..analysis.instructions import HANDLERS
 from ..analysis.maybe_tensors import names_taken
 from ..analysis.scope import Scope
-from ..analysis.unit_loops import bound_in_body
+from ..analysis.unit_loops import bound_in_body, counted
 from ..expr.emission import Refuse
 from ..expr.values import (
     ERASED,
@@ -234,11 +234,14 @@ def check_same_tensor(scope: Scope, statement: ast.If, name: str, first: Value |
 
 def report_objects(scope: Scope, loop: ast.For) -> None:
     """Objects that the body changes in place: Beta 1 traced it once, so they changed once; Beta 2 does it each time."""
+    numbers = {n.id for n in of_kinds(loop.target, ast.Name)}
+    numbers |= {around.variable for around in scope.loops if counted(scope, around.statement) is not None}
     for change in changes(scope.module, scope.outermost, loop.body):
         known = scope.env.get(change.name)
         unknown = type(known) is Value or isinstance(known, Gone)
         tensor = isinstance(known, Hbm | Tile) or (change.stored and (unknown or _holds_tensors(change, known)))
-        if tensor or change.name in scope.module.symbols.imports or _is_made_inside(loop, change):
+        passed_on = change.through and change.name in numbers  # a list holds it
+        if tensor or passed_on or change.name in scope.module.symbols.imports or _is_made_inside(loop, change):
             continue
         message = f"'{change.name}' is changed in place by a loop whose body Beta 1 traced once"
         scope.module.report(Refuse(change.node, CODE, message, "change it before or after the loop"))
