@@ -16,7 +16,7 @@ from ..project.module_plan import Premises
 from ..project.program import Module, Program, program_of
 from ..render.vector_calls import drop_followed
 from ..rules import decorators, kernel_classes, kernel_outputs
-from ..syntax.module_level import names_in_tables
+from ..syntax.module_level import named_through_tables
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.source import Source, is_expanded
 from .environment import bind_globals
@@ -143,10 +143,7 @@ def _walk_named(program: Program) -> None:
 def _named(program: Program, module: Module, function: ast.FunctionDef) -> list[tuple[Module, ast.FunctionDef]]:
     """Functions that a function names, in whatever expression, or that stand in a table of the module that it names."""
     found = []
-    tables = names_in_tables(module.source.tree)
-    in_tables = (
-        node for name in dict.fromkeys(n.id for n in of_kinds(function, ast.Name)) for node in tables.get(name, ())
-    )
+    in_tables = named_through_tables(module.source.tree, (n.id for n in of_kinds(function, ast.Name)))
     for node in [*walk(function), *in_tables]:
         if isinstance(node, ast.Name | ast.Attribute):
             own = module.symbols.functions.get(node.id) if isinstance(node, ast.Name) else None

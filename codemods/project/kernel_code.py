@@ -24,7 +24,7 @@ from nki_migrate.runtime.spec import beta1
 from nki_migrate.runtime.spec.grammar import blocks
 from nki_migrate.runtime.spec.launchers import KERNEL_DECORATORS, given_kernel
 
-from ..syntax.module_level import Definition, module_definitions, module_statements, names_in_tables
+from ..syntax.module_level import Definition, module_definitions, module_statements, named_through_tables
 from ..syntax.names import Import, canonical, dotted, imports
 from ..syntax.node_index import children, indexed, indexed_together, of_kinds, walk
 from .links import Link, links, links_between
@@ -412,10 +412,9 @@ class _File:
         What the module has put under a name that it reads, a table of functions, has names, too.
         """
         local = self._bound_in(function)
-        nodes = [*of_kinds(function, ast.Constant, ast.Name, ast.Attribute)]
-        tables = names_in_tables(self.tree)
-        followed: set[str] = set()
-        for node in nodes:  # it grows
+        own = of_kinds(function, ast.Constant, ast.Name, ast.Attribute)
+        read = (node.id for node in own if isinstance(node, ast.Name) and node.id not in local)
+        for node in [*own, *named_through_tables(self.tree, read)]:
             if isinstance(node, ast.Constant):
                 if isinstance(node.value, str) and node.value.isidentifier():
                     yield ast.copy_location(ast.Name(node.value, ast.Load()), node)
@@ -423,9 +422,6 @@ class _File:
                 chain = dotted(node)
                 if chain is not None and chain[0] not in local:
                     yield node
-                    if chain[0] in tables and chain[0] not in followed:
-                        followed.add(chain[0])
-                        nodes += tables[chain[0]]
 
     def _evidence(self, kind: str, node: ast.Call | ast.expr) -> Evidence:
         return Evidence(kind, self.path, node.lineno, ast.unparse(node).partition("\n")[0])

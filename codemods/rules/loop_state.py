@@ -44,11 +44,11 @@ from ..expr.values import (
     merge,
 )
 from ..plan.loop_invariants import at_head
-from ..project.reaching_definitions import definitions, names_read, own_parts
+from ..project.reaching_definitions import Definitions, definitions, names_read, own_parts
 from ..project.usage import names_used
 from ..render.index import index_value
 from ..render.vector_sizes import restored
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import indexed, of_kinds, walk
 from ..syntax.nodes import bound_by
 
 CODE = "NKI004"
@@ -256,7 +256,7 @@ def _is_made_inside(loop: ast.For, change: Change) -> bool:
     """Is an object that the body of a loop changes bound there, on each way to the change, or to where it is named?"""
     if change.name not in bound_in_body(loop):
         return False
-    flow = definitions(ast.Module(loop.body, []))
+    flow = _flow(loop)
     for statement in flow.of_statement:
         parts = [node for part in own_parts(statement) for node in walk(part)]
         reads = change.name in {n.id for n in names_read(statement)}
@@ -264,3 +264,9 @@ def _is_made_inside(loop: ast.For, change: Change) -> bool:
         if is_meant and flow.tree in flow.bindings(statement, change.name)[1]:
             return False
     return True
+
+
+@indexed
+def _flow(loop: ast.For) -> Definitions:
+    """What the body of a loop binds: what it has bound nowhere on a way is not bound yet."""
+    return definitions(ast.Module(loop.body, []))

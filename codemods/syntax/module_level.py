@@ -108,3 +108,15 @@ def names_in_tables(tree: ast.Module) -> dict[str, tuple[ast.Name | ast.Attribut
                 if isinstance(target, ast.Name):
                     found[target.id] = (*found.get(target.id, ()), *names)
     return found
+
+
+def named_through_tables(tree: ast.Module, names: Iterable[str]) -> list[ast.Name | ast.Attribute]:
+    """The names that stand in tables of a module which ``names`` mean, and in tables that these name."""
+    tables = names_in_tables(tree)
+    pending = [*dict.fromkeys(names)]
+    found: list[ast.Name | ast.Attribute] = []
+    for name in pending:  # it grows
+        nodes = tables.get(name, ())
+        found += nodes
+        pending += dict.fromkeys(n.id for n in nodes if isinstance(n, ast.Name) and n.id not in pending)
+    return found
