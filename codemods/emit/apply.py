@@ -36,9 +36,11 @@ from ..syntax.format import formatted, line_width
 from ..syntax.node_index import tree_of
 from ..syntax.nodes import default_values
 from ..syntax.source import written
+from .argument_comments import ArgumentComments
 from .guarded import append
 from .moved_comments import MovedComments
 from .parameters import bare, by_lines, further_parameter, without_stars, written_parameter
+from .parsed_statements import statements_of
 
 
 def applied(module: Module) -> tuple[str, ast.Module, Origins]:
@@ -150,16 +152,22 @@ class _Rebuild:
     def _replaced(self, statements: list[ast.stmt], node: Statement) -> tuple[list[Statement], Lines]:
         """New statements, and the comments of the old one that have to stand above them."""
         new: list[Statement] = []
+        has_comment = self._has_comment(statements)
+        beside = ArgumentComments(node) if has_comment else None
         for old in statements:
             if old in self.edits.replaced:
-                new += [s for item in self.edits.replaced[old] for s in self.statements(item, old)]
+                items = self.edits.replaced[old]
+                items = [beside.given(item, self._room()) for item in items] if beside is not None else items
+                new += [s for item in items for s in self.statements(item, old)]
             else:
                 new += self.statements(New(self.module.source.segment(old)), old)
         if self._is_lifted(statements):
             return new, []  # its comments went with it
-        inner, end = comments_of(node) if self._has_comment(statements) else ([], None)
+        placed = beside.placed if beside is not None else []
+        inner, end = comments_of(node) if has_comment else ([], None)
+        inner = [comment for comment in inner if comment not in placed]
         lines = [cst.EmptyLine(comment=comment) for comment in inner if new or not self._goes(comment, statements)]
-        if end is not None and isinstance(node, cst.SimpleStatementLine):
+        if end is not None and end not in placed and isinstance(node, cst.SimpleStatementLine):
             simple = [at for at in (-1, 0) if new and isinstance(new[at], cst.SimpleStatementLine)]
             if simple:
                 new[simple[0]] = new[simple[0]].with_changes(trailing_whitespace=node.trailing_whitespace)
@@ -190,8 +198,8 @@ class _Rebuild:
 
     def statements(self, new: New, old: ast.stmt, place: Place = "at") -> list[Statement]:
         """What the text of one new statement becomes, which ``old`` has brought about."""
-        text = new.text if new.as_is else formatted(new.text, self.width - self.depth * len(self.indent))
-        body = list(cst.parse_module(text, self.config).body)
+        text = new.text if new.as_is else formatted(new.text, self._room())
+        body = statements_of(text, self.config)
         if new.apart:
             body[0] = body[0].with_changes(leading_lines=[cst.EmptyLine(indent=False), *lines_above(body[0])])
         self.marks.mark(body, Origin(old, place))
@@ -203,6 +211,10 @@ class _Rebuild:
         guarded: list[Statement] = [cst.If(test=test, body=cst.IndentedBlock(body))]
         self.marks.mark(guarded, Origin(old, place))
         return guarded
+
+    def _room(self) -> int:
+        """The columns that a statement of the block has."""
+        return self.width - self.depth * len(self.indent)
 
     # Compound statements ----------------------------------------------------------------------------------------
 
