@@ -47,7 +47,7 @@ def _lines(case: Case, directory: Path) -> Iterator[str]:
     if case.ulps:
         yield f"ulps = {case.ulps}"
     if case.abridged:
-        yield "abridged = true"
+        yield f"abridged = {'true' if case.abridged == 1 else case.abridged}"
     if case.reference:
         yield f"reference = {_text(case.reference)}"
         yield f"rtol = {case.rtol!r}"

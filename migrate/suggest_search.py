@@ -45,6 +45,8 @@ _PATIENCE = 4 * _BATCH
 """Runs before one that took too long gets all the time that there is: no smaller one may run."""
 _LARGEST_INTEGER = 128
 """Integers of a case are smaller: every integer type has them."""
+_WHOLE_LOOPS = (8, 16)
+"""Steps of loops that run whole in an abridged case, where all of their steps are used: the chunks of a row."""
 _TILES = 4
 _FIRST = 2 * _TILES
 _NOTHING_WRITTEN = "never written to"
@@ -176,7 +178,8 @@ class _Queue:
         """
         if not self.was_abridged:
             self.was_abridged = True
-            return [replace(case, abridged=True) for case in self.slow[:_BATCH]]
+            whole = [replace(self.slow[0], abridged=longest) for longest in _WHOLE_LOOPS]
+            return [*(replace(case, abridged=1) for case in self.slow[:_BATCH]), *whole]
         first, self.slow, self.was_patient = self.slow[:1], [], True
         return first
 

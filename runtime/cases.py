@@ -17,7 +17,8 @@
     ulps = 4                         # a division may have become a reciprocal and a multiplication; outputs computed
                                      # from one may be so many units in the last place apart; default: 0
     abridged = true                  # loops of NKI take their first two steps and their last, in both versions:
-                                     # for sizes that are numbers of the source and run for minutes; default: false
+                                     # for sizes that are numbers of the source and run for minutes; 8: only loops of
+                                     # more than 8 steps do; default: false
 
     [case.args]
     x = {shape = [128, 512], dtype = "bfloat16", fill = "normal"}
@@ -134,7 +135,8 @@ class Case:
 
     ``file`` and ``line`` (0: unknown) are the place of the case; ``grid`` is ``()`` without a grid. ``source`` is the
     absolute path of the only file whose kernel is meant, empty for any. ``target`` is the NKI version that a kernel of
-    ``nki`` runs as, empty: what the file shows. ``abridged``: loops are cut short (:mod:`.abridging`). ``make``:
+    ``nki`` runs as, empty: what the file shows. ``abridged``: loops of more steps are cut short, 0: none is
+    (:mod:`.abridging`). ``make``:
     ``kernel`` is no kernel, but a function that makes one when it is called with these.
     """
 
@@ -152,7 +154,7 @@ class Case:
     source: str = ""
     target: str = ""
     ulps: int = 0
-    abridged: bool = False
+    abridged: int = 0
     make: Mapping[str, Any] | None = None
 
     def is_for(self, file: str) -> bool:
@@ -286,15 +288,16 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
         atol=_tolerance(table.get("atol", 1e-8), "atol"),
         source=str((path.parent / file).absolute()) if file else "",
         ulps=_integer(table.get("ulps", 0), "ulps", least=0),
-        abridged=_truth(table.get("abridged", False), "abridged"),
+        abridged=_abridged(table.get("abridged", False)),
         make=None if make is None else {key: _argument(key, value, path.parent) for key, value in make.items()},
     )
 
 
-def _truth(value: object, key: str) -> bool:
-    if not isinstance(value, bool):
-        raise CaseError(f"{key} is {value!r}: it is true or false")
-    return value
+def _abridged(value: object) -> int:
+    """1 for ``true``; a number is how many steps a loop has at most that runs whole."""
+    if not isinstance(value, int) or value < 0:
+        raise CaseError(f"abridged is {value!r}: it is true, or the most steps that a loop takes that is not cut short")
+    return int(value)
 
 
 def _reference(table: dict[str, Any]) -> str | None:

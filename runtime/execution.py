@@ -361,7 +361,7 @@ def _run(request: Request, case: Case) -> Run:
     with (
         np.errstate(all="ignore"),
         by_reciprocal(request.by_reciprocal),
-        abridged(case.abridged or request.sketch),
+        abridged(case.abridged or int(request.sketch)),
         extents.noted(request.sketch),
     ):
         run = front.launch(Launch(kernel, module, launched, request.hardware, values))

@@ -55,9 +55,11 @@ def test_a_case_says_that_it_is_abridged(tmp_path: Path) -> None:
     case = Case("k", "one", "", args={"x": TensorSpec((4, 4), "float32")}, abridged=True)
     (tmp_path / "cases.toml").write_text(case_toml(case, tmp_path))
     assert read_cases(tmp_path / "cases.toml").cases[0].abridged
-    (tmp_path / "cases.toml").write_text('[[case]]\nkernel = "k"\nabridged = 3\n')
+    (tmp_path / "cases.toml").write_text('[[case]]\nkernel = "k"\nabridged = "3"\n')
     bad = read_cases(tmp_path / "cases.toml").bad
-    assert "abridged is 3: it is true or false" in bad[0].message and not issubclass(type(bad[0]), CaseError)
+    assert "abridged is '3': it is true, or the most steps" in bad[0].message and not issubclass(
+        type(bad[0]), CaseError
+    )
 
 
 def asked(tmp_path: Path, source: str, *, sketch: bool, **args: tuple[int, ...]) -> Probe | Failure:
@@ -192,3 +194,32 @@ def test_a_kernel_whose_steps_use_what_others_write_is_not_abridged(tmp_path: Pa
             for each in (case, replace(case, abridged=True))
         )
     assert isinstance(whole, Probe) and isinstance(cut, Failure) and "use what others write" in cut.message
+
+
+CHUNKS = """\
+@nki.jit
+def chunked(x):
+    \"\"\"x: (16384, 2048), which its loops know.\"\"\"
+    out = nl.ndarray((16384, 2048), dtype=x.dtype, buffer=nl.shared_hbm)
+    for n in nl.affine_range(128):
+        row = nl.ndarray((128, 2048), dtype=nl.float32, buffer=nl.sbuf)
+        for c in nl.affine_range(4):
+            row[:, c * 512 : (c + 1) * 512] = nl.load(x[n * 128 : (n + 1) * 128, c * 512 : (c + 1) * 512])
+        for step in nl.sequential_range(64):
+            row[...] = nl.tanh(row)
+        nl.store(out[n * 128 : (n + 1) * 128, :], row)
+    return out
+"""
+
+
+def test_loops_whose_steps_are_all_used_run_whole_in_an_abridged_case(tmp_path: Path) -> None:
+    """Of a row that four steps write, three would leave a part that nothing has written."""
+    file = tmp_path / "k.py"
+    file.write_text(HEAD + CHUNKS)
+    with pool(1) as workers:
+        (found,) = suggestions(workers, str(file), (), Budget(10.0, Limits(1.0, 4 << 30)))
+    assert [case.abridged for case in found.cases] == [8], found
+    text = case_toml(found.cases[0], tmp_path)
+    assert "\nabridged = 8\n" in text
+    (tmp_path / "cases.toml").write_text(text)
+    assert read_cases(tmp_path / "cases.toml").cases[0].abridged == 8

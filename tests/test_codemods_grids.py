@@ -228,7 +228,12 @@ def test_a_number_of_cores_stays(launch):
 @pytest.mark.parametrize("unsafe", [False, True])
 @pytest.mark.parametrize(
     ("before", "after"),
-    [("k[nl.nc(2)](x)", "k[2](x)"), ("k[(nl.nc(2),)](x)", "k[(2,)](x)"), ("k[lnc](x)", "k[lnc](x)")],
+    [
+        ("k[nl.nc(2)](x)", "k[2](x)"),
+        ("k[(nl.nc(2),)](x)", "k[(2,)](x)"),
+        ("k[lnc](x)", "k[lnc](x)"),
+        ("k[nl.nc(lnc)](x)", "k[lnc](x)"),
+    ],
 )
 def test_a_kernel_that_adapts_to_the_number_of_cores_stays(before, after, unsafe):
     outcome = rewritten(OF_CORES + f"y = {before}\n", unsafe=unsafe)

@@ -232,10 +232,11 @@ class _Rewriting:
     # --- launches ----------------------------------------------------------------------------------------------------
 
     def _launch_on_cores(self, launch: Launch) -> None:
-        """``kernel[nl.nc(2)]`` is ``kernel[2]``: the same cores in both versions."""
+        """``kernel[nl.nc(2)]`` is ``kernel[2]``: the same cores in both versions, which refuse others than 1 and 2."""
         module = launch.module
         counts = [nc_count(module, size) for size in launch.sizes or ()]
-        if len(counts) == 1 and counts[0] in (1, 2) and not self._is_read_elsewhere(launch):
+        is_named = launch.cores is not None and counts == [0]
+        if (counts in ([1], [2]) or is_named) and not self._is_read_elsewhere(launch):
             self._count_cores(launch)
             self._note(module, launch.subscript)
 
