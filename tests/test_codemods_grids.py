@@ -75,10 +75,10 @@ def found(outcome: Outcome) -> list[tuple[int, str, str]]:
     [
         ("y = k[4, 2](x)\n", "y = k(x, grid=(4, 2))\n"),
         ("y = k[(4, 2)](x=x)\n", "y = k(x=x, grid=(4, 2))\n"),
-        ("y = k[\n    n,\n    2,\n](\n    x,\n)\n", "y = k(\n    x, grid=(n, 2)\n)\n"),
+        ("y = k[\n    n,\n    2,\n](\n    x,\n)\n", "y = k(\n    x,\n    grid=(n, 2),\n)\n"),
         (
             "y = k[\n    n,  # rows\n    2,\n](  # all\n    x,\n)\n",
-            "# rows\ny = k(  # all\n    x, grid=(n, 2)\n)\n",
+            "# rows\ny = k(  # all\n    x,\n    grid=(n, 2),\n)\n",
         ),
         ("y = k[n, m + 1](*given)\n", "y = k(*given, grid=(n, m + 1))\n"),
         ("y = k[sizes](**given)\n", "y = k(**given, grid=sizes)\n"),
@@ -544,3 +544,37 @@ def test_two_cores_do_what_all_programs_did(tmp_path):
         shared, alone = after.on_two_cores(x, bias, 3.0), after.scaled_heads(x, bias, 3.0, grid=(4, 3))
     assert np.array_equal(before, shared)
     assert np.array_equal(before, alone)
+
+
+# --- further parameters and arguments --------------------------------------------------------------------------------
+
+ON_LINES = """\
+@nki.jit
+def k(
+    x,
+    scale=2.0,{comment}
+):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    row = nl.program_id(0)
+    nl.store(out[row, :, :], nl.multiply(nl.load(x[row, :, :]), scale))
+    return out
+
+
+y = k[n](
+    x,
+    scale=3.0{end}
+)
+"""
+
+
+@pytest.mark.parametrize("comment", ["", "  # of all"])
+@pytest.mark.parametrize("end", [",", "", ",  # of this one"])
+def test_a_further_one_stands_on_a_line_of_its_own_where_the_last_one_does(comment, end):
+    text = rewritten(ON_LINES.format(comment=comment, end=end)).source
+    assert f"    scale=2.0,{comment}\n    grid=None,\n):\n" in text
+    assert f"    scale=3.0,{end.lstrip(',')}\n    grid=(n,){',' if end else ''}\n)\n" in text
+
+
+def test_a_further_one_stands_behind_the_last_one_where_that_shares_its_line():
+    text = rewritten(ON_LINES.format(comment="", end="").replace("x,\n    scale", "x, scale")).source
+    assert "    x, scale=2.0, grid=None,\n):\n" in text and "    x, scale=3.0, grid=(n,)\n)\n" in text

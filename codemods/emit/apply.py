@@ -151,29 +151,27 @@ class _Rebuild:
 
     def _replaced(self, statements: list[ast.stmt], node: Statement) -> tuple[list[Statement], Lines]:
         """New statements, and the comments of the old one that have to stand above them."""
-        new: list[Statement] = []
-        has_comment = self._has_comment(statements)
-        beside = ArgumentComments(node) if has_comment else None
-        for old in statements:
-            if old in self.edits.replaced:
-                items = self.edits.replaced[old]
-                items = [beside.given(item, self._room()) for item in items] if beside is not None else items
-                new += [s for item in items for s in self.statements(item, old)]
-            else:
-                new += self.statements(New(self.module.source.segment(old)), old)
-        if self._is_lifted(statements):
-            return new, []  # its comments went with it
-        placed = beside.placed if beside is not None else []
-        inner, end = comments_of(node) if has_comment else ([], None)
-        inner = [comment for comment in inner if comment not in placed]
-        lines = [cst.EmptyLine(comment=comment) for comment in inner if new or not self._goes(comment, statements)]
-        if end is not None and end not in placed and isinstance(node, cst.SimpleStatementLine):
+        beside = ArgumentComments(node) if self._has_comment(statements) else None
+        new = [statement for old in statements for statement in self._instead(old, beside)]
+        if beside is None or self._is_lifted(statements):
+            return new, []  # comments of what is lifted went with it
+        inner, end = comments_of(node)
+        left = [comment for comment in inner if comment not in beside.placed]
+        lines = [cst.EmptyLine(comment=comment) for comment in left if new or not self._goes(comment, statements)]
+        if end is not None and end not in beside.placed and isinstance(node, cst.SimpleStatementLine):
             simple = [at for at in (-1, 0) if new and isinstance(new[at], cst.SimpleStatementLine)]
             if simple:
                 new[simple[0]] = new[simple[0]].with_changes(trailing_whitespace=node.trailing_whitespace)
             elif new or not self._goes(end, statements):
                 lines.append(cst.EmptyLine(comment=end))
         return new, lines
+
+    def _instead(self, old: ast.stmt, beside: ArgumentComments | None) -> list[Statement]:
+        """The statements that stand for an old one, with the comments of its arguments."""
+        items = self.edits.replaced.get(old, [New(self.module.source.segment(old))])
+        if beside is not None and old in self.edits.replaced:
+            items = [beside.given(item, self._room()) for item in items]
+        return [statement for item in items for statement in self.statements(item, old)]
 
     def _goes(self, comment: cst.Comment, statements: list[ast.stmt]) -> bool:
         """Does a comment go with statements that are gone: what tools read of them, or what they did?"""

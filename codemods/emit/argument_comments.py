@@ -8,7 +8,8 @@ either call has it. A comment that is not found again stands above the new state
 from __future__ import annotations
 
 import ast
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -19,7 +20,7 @@ from ..syntax.line_breaks import by_arguments
 from ..syntax.nodes import root_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArgumentComment:
     """The comment behind an argument (or above it), and what says which argument that is."""
 
@@ -43,27 +44,39 @@ class ArgumentComments:
         parts = by_arguments(new.text, width) if self._waiting and not new.as_is else []
         if not parts:
             return new
-        call = next(node for node in ast.walk(ast.parse(new.text)) if isinstance(node, ast.Call))
-        own = [_keys("", each) for each in call.args] + [_keys(each.arg or "", each.value) for each in call.keywords]
-        head, *arguments, tail = parts
-        above: list[list[str]] = [[] for _ in arguments]
-        waiting: list[ArgumentComment] = []
-        for each in self._waiting:
-            meant = [number for number, keys in enumerate(own) if set(keys) & set(each.keys)]
-            if len(meant) != 1:
-                waiting.append(each)
-                continue
-            lines, comment = arguments[meant[0]], each.comment.value
-            if each.is_above or len(lines[-1]) + len(comment) + 2 > width:
-                above[meant[0]].append(f"    {comment}")
-            else:
-                lines[-1] += f"  {comment}"
-            self.placed.append(each.comment)
-        if len(waiting) == len(self._waiting):
+        taken = self._taken(new.text)
+        if not taken:
             return new
-        self._waiting = waiting
-        body = [line for lines in zip(above, arguments, strict=True) for part in lines for line in part]
-        return replace(new, text="\n".join([*head, *body, *tail]) + "\n", as_is=True)
+        head, *arguments, tail = parts
+        body = [_with_comments(lines, taken[number], width) for number, lines in enumerate(arguments)]
+        return replace(new, text="\n".join([*head, *(line for lines in body for line in lines), *tail, ""]), as_is=True)
+
+    def _taken(self, text: str) -> Mapping[int, list[ArgumentComment]]:
+        """The comments that a new call takes, by the places of its arguments; they wait no more."""
+        call = next(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+        own = [_keys("", each) for each in call.args] + [_keys(each.arg or "", each.value) for each in call.keywords]
+        taken: dict[int, list[ArgumentComment]] = defaultdict(list)
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            meant = [number for number, keys in enumerate(own) if set(keys) & set(each.keys)]
+            if len(meant) == 1:
+                taken[meant[0]].append(each)
+                self.placed.append(each.comment)
+            else:
+                self._waiting.append(each)
+        return taken
+
+
+def _with_comments(lines: list[str], comments: list[ArgumentComment], width: int) -> list[str]:
+    """The lines of an argument with its comments: behind it where there is room, else above."""
+    above: list[str] = []
+    for each in comments:
+        behind = f"{lines[-1]}  {each.comment.value}"
+        if each.is_above or len(behind) > width:
+            above.append(f"    {each.comment.value}")
+        else:
+            lines = [*lines[:-1], behind]
+    return [*above, *lines]
 
 
 def _found(node: Statement) -> list[ArgumentComment]:
@@ -71,24 +84,33 @@ def _found(node: Statement) -> list[ArgumentComment]:
     call = _outermost_call(node)
     if call is None:
         return []
-    keys = [_keys(arg.keyword.value if arg.keyword else "", _parsed(arg.value)) for arg in call.args]
-    found: list[ArgumentComment] = []
+    keys = _own_keys(call)
     gaps = [call.whitespace_before_args, *(_behind(arg) for arg in call.args)]
-    for number, gap in enumerate(gaps):
-        if not isinstance(gap, cst.ParenthesizedWhitespace):
-            continue
-        behind = gap.first_line.comment
-        if behind is not None and number:
-            found.append(ArgumentComment(behind, keys[number - 1], is_above=False))
-        if number < len(keys):
-            above = [line.comment for line in gap.empty_lines if line.comment is not None]
-            found += [ArgumentComment(comment, keys[number], is_above=True) for comment in above]
+    found = [each for number, gap in enumerate(gaps) for each in _in_gap(gap, number, keys)]
     end = node.trailing_whitespace.comment if isinstance(node, cst.SimpleStatementLine) else None
-    if end is not None and any(not each.is_above for each in found) and not _is_broken(gaps[-1]):
+    is_last = not isinstance(gaps[-1], cst.ParenthesizedWhitespace)
+    if end is not None and is_last and any(not each.is_above for each in found):
         found.append(ArgumentComment(end, keys[-1], is_above=False))
-    shared = {key for key, count in Counter(key for each in keys for key in each).items() if count > 1}
-    own = [ArgumentComment(c.comment, tuple(k for k in c.keys if k not in shared), c.is_above) for c in found]
-    return [c for c in own if c.keys and not is_directive(c.comment.value)]
+    return [each for each in found if each.keys and not is_directive(each.comment.value)]
+
+
+def _own_keys(call: cst.Call) -> list[tuple[str, ...]]:
+    """What each argument may be found by, and no other one."""
+    keys = [_keys(arg.keyword.value if arg.keyword else "", _parsed(arg.value)) for arg in call.args]
+    counts = Counter(key for each in keys for key in each)
+    return [tuple(key for key in each if counts[key] == 1) for each in keys]
+
+
+def _in_gap(gap: cst.BaseParenthesizableWhitespace, number: int, keys: list[tuple[str, ...]]) -> list[ArgumentComment]:
+    """The comments between argument ``number - 1`` and argument ``number``: behind the one, and above the other."""
+    if not isinstance(gap, cst.ParenthesizedWhitespace):
+        return []
+    behind = gap.first_line.comment
+    found = [ArgumentComment(behind, keys[number - 1], is_above=False)] if behind is not None and number else []
+    if number < len(keys):
+        above = [line.comment for line in gap.empty_lines if line.comment is not None]
+        found += [ArgumentComment(comment, keys[number], is_above=True) for comment in above]
+    return found
 
 
 def _outermost_call(node: Statement) -> cst.Call | None:
@@ -103,11 +125,6 @@ def _outermost_call(node: Statement) -> cst.Call | None:
 def _behind(argument: cst.Arg) -> cst.BaseParenthesizableWhitespace:
     comma = argument.comma
     return comma.whitespace_after if isinstance(comma, cst.Comma) else argument.whitespace_after_arg
-
-
-def _is_broken(gap: cst.BaseParenthesizableWhitespace) -> bool:
-    """Does the bracket that closes the call stand on another line than its last argument?"""
-    return isinstance(gap, cst.ParenthesizedWhitespace)
 
 
 def _parsed(value: cst.BaseExpression) -> ast.expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..syntax.nodes import positional_parameters
@@ -36,21 +37,25 @@ def tokens(source: Source, start: int, end: int) -> list[Token]:
     return found[1:-1]
 
 
-def behind_arguments(source: Source, call: ast.Call) -> tuple[int, str]:
-    """The offset behind the last argument of a call, and what must stand between it and a further one."""
-    *_, last, _close = tokens(source, *source.span(call))
-    return last.end, {"(": "", ",": " "}.get(last.text, ", ")
+def further_arguments(source: Source, call: ast.Call, texts: Sequence[str]) -> tuple[int, str]:
+    """Where further arguments of a call go, and their text: they are on lines of their own where the last one is."""
+    *_, before, last, _close = tokens(source, *source.span(call))
+    if last.text == "(":
+        return last.end, ", ".join(texts)
+    given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    start = max((each.lineno, each.col_offset) for each in given)
+    return _behind(source, source.offset(*start), before if last.text == "," else last, texts)
 
 
-def behind_parameters(source: Source, function: ast.FunctionDef) -> tuple[int, str, str]:
-    """The offset behind the last parameter that has a position, and what must stand before and behind a further one."""
+def further_parameters(source: Source, function: ast.FunctionDef, texts: Sequence[str]) -> tuple[int, str]:
+    """Where further parameters go, behind the last that has a position, and their text, as of further arguments."""
     start = source.offset(function.lineno, function.col_offset)
     header = tokens(source, start, _end_of_header(source, function))
     first = next(n for n, token in enumerate(header) if token.text == "(")
     arguments = positional_parameters(function)
     if not arguments:
         others = function.args.vararg or function.args.kwonlyargs or function.args.kwarg
-        return header[first].end, "", ", " if others else ""
+        return header[first].end, ", ".join(texts) + (", " if others else "")
     at = source.offset(arguments[-1].lineno, arguments[-1].col_offset)
     depth = 0
     before = header[first]
@@ -59,7 +64,22 @@ def behind_parameters(source: Source, function: ast.FunctionDef) -> tuple[int, s
             break
         depth += (token.text in "([{") - (token.text in ")]}")
         before = token
-    return before.end, ", ", ""
+    return _behind(source, at, before, texts)
+
+
+def _behind(source: Source, start: int, last: Token, texts: Sequence[str]) -> tuple[int, str]:
+    """The place and the text of what goes behind an element that begins at ``start``, and ends with ``last``."""
+    text = source.text
+    lead = text[text.rfind("\n", 0, start) + 1 : start]
+    line_end = text.find("\n", last.end)
+    rest = text[last.end : line_end if line_end >= 0 else len(text)]
+    if lead.strip():
+        return last.end, "".join(f", {each}" for each in texts)
+    if "#" not in rest:
+        return last.end, "".join(f",\n{lead}{each}" for each in texts)
+    if rest.startswith(","):  # its comment stays beside it
+        return last.end + len(rest), "".join(f"\n{lead}{each}," for each in texts)
+    return last.end, "".join(f", {each}" for each in texts)
 
 
 def _end_of_header(source: Source, function: ast.FunctionDef) -> int:

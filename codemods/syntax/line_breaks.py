@@ -81,10 +81,14 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 def _with_blanks_in_slices(line: str) -> str:
-    """Black sets a blank on each side of the colon of a slice, next to a bound, where a bound is an expression."""
+    """Black sets a blank on each side of the colon of a slice, next to a bound, where a bound is an expression.
+
+    Empty where black has to be asked.
+    """
+    slices = [node for node in ast.walk(ast.parse(line)) if isinstance(node, ast.Slice)]
     blanks: list[int] = []
-    for node in ast.walk(ast.parse(line)):
-        if not isinstance(node, ast.Slice) or not any(map(_is_expression, (node.lower, node.upper, node.step))):
+    for node in slices:
+        if not any(map(_is_expression, (node.lower, node.upper, node.step))):
             continue
         if node.step is not None or re.search("f['\"]", line, re.IGNORECASE):
             return ""  # a tree does not say where in a format string a slice stands
@@ -145,8 +149,10 @@ def _elements(value: ast.expr) -> list[_Element]:
     match value:
         case ast.Call(func=ast.Name() | ast.Attribute(value=ast.Name())):
             found: list[_Element] = [*value.args, *value.keywords]
-        case ast.List() | ast.Subscript(value=ast.Name() | ast.Subscript(value=ast.Name()), slice=ast.Tuple()):
-            found = [*(value.slice if isinstance(value, ast.Subscript) else value).elts]
+        case ast.List(elts):
+            found = [*elts]
+        case ast.Subscript(ast.Name() | ast.Subscript(ast.Name()), ast.Tuple(elts)):
+            found = [*elts]
         case _:
             return []
     stars = any(isinstance(each, ast.Starred) or (isinstance(each, ast.keyword) and each.arg is None) for each in found)

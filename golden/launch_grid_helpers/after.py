@@ -78,6 +78,7 @@ def run(x, width):
     sums = row_sums(x, width=width, grid=(groups, rows // ROWS, columns // width))
     launched = negated
     other = launched(
-        sums[0], grid=(sums.shape[1] // 128,)
+        sums[0],
+        grid=(sums.shape[1] // 128,),
     )
     return halves[2](other)

@@ -21,7 +21,7 @@ from ..grids.body import units_of
 from ..grids.loops import has_defaults
 from ..grids.questions import is_asking
 from ..line_origins import Edit, Line, between, dedented, edited, inside_strings, lines_of, margin_of, top_of
-from ..places import behind_arguments, behind_parameters, brackets
+from ..places import brackets, further_arguments, further_parameters
 from .closures import Around, Closure, closed_over, closure_of
 
 
@@ -110,22 +110,23 @@ class _Moving:
         module, kernel, edits = self.module, closure.kernel, self.edits
         source = module.source
         if closure.sizes:
-            at, before, behind = behind_parameters(source, kernel)
-            edits.append(Edit(at, at, f"{before}{', '.join(_further(closure))}{behind}"))
+            at, text = further_parameters(source, kernel, _further(closure))
+            edits.append(Edit(at, at, text))
         if name != kernel.name:
             start = source.offset(kernel.lineno, kernel.col_offset)
             place = re.compile(rf"\b{re.escape(kernel.name)}\b").search(source.text, start)
             assert place is not None
             edits.append(Edit(*place.span(), name))
         edits += [Edit(*source.span(node), text) for node, text in closure.arrays.items()]
-        given = ", ".join(f"{size}={size}" for size in closure.sizes)
+        sizes = [f"{size}={size}" for size in closure.sizes]
+        given = ", ".join(sizes)
         launches = closure.launches()
         grids = {n.value: n for n in of_kinds(closure.factory, ast.Subscript)}
         attributes = {n.value for n in of_kinds(closure.factory, ast.Attribute)}
         for use in closure.uses:
             if use in launches and given:
-                at, before = behind_arguments(source, launches[use])
-                edits.append(Edit(at, at, before + given))
+                at, text = further_arguments(source, launches[use], sizes)
+                edits.append(Edit(at, at, text))
             if use in launches or use in attributes or not given:
                 edits += [Edit(*source.span(use), name)] if name != kernel.name else []
             elif use in grids:

@@ -6,7 +6,7 @@ import ast
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 
@@ -19,7 +19,7 @@ from ...syntax.node_index import of_kinds, walk
 from ...syntax.source import Source
 from ..edited_text import EditedText
 from ..line_origins import Edit, edited, lines_of
-from ..places import behind_arguments, behind_parameters, brackets
+from ..places import brackets, further_arguments, further_parameters
 from .idempotence import obstacle
 from .launches import Launch, nc_count
 from .loops import Names, has_defaults, with_loops
@@ -197,9 +197,9 @@ class _Rewriting:
                 self._answer_one(module, function, question, names)
         ids = [] if isinstance(item, Looped) else list(names.ids.values())
         further = [*ids, *([names.grid] if isinstance(item, Looped) or item.sizes else [])]
-        at, before, behind = behind_parameters(module.source, function)
-        text = ", ".join(f"{name}=None" if has_defaults(function) else name for name in further)
-        self.edits[module.path].append(Edit(at, at, f"{before}{text}{behind}"))
+        texts = [f"{name}=None" if has_defaults(function) else name for name in further]
+        at, text = further_parameters(module.source, function, texts)
+        self.edits[module.path].append(Edit(at, at, text))
         self._note(module, function)
 
     def _answer_one(self, module: Module, function: ast.FunctionDef, question: Asked, names: Names) -> None:
@@ -221,12 +221,12 @@ class _Rewriting:
         helper, mine, theirs = self.helpers[call.callee[1]], self.names[call.caller[1]], self.names[call.callee[1]]
         pairs = [(theirs.ids[axis], mine.ids[axis]) for axis in helper.axes]
         pairs += [(theirs.grid, mine.grid)] if helper.sizes else []
-        self._pass(call.caller[0], call.node, ", ".join(f"{name}={value}" for name, value in pairs))
+        self._pass(call.caller[0], call.node, [f"{name}={value}" for name, value in pairs])
 
-    def _pass(self, module: Module, call: ast.Call, text: str) -> None:
+    def _pass(self, module: Module, call: ast.Call, texts: Sequence[str]) -> None:
         """Further arguments for a call."""
-        at, before = behind_arguments(module.source, call)
-        self.edits[module.path].append(Edit(at, at, before + text))
+        at, text = further_arguments(module.source, call, texts)
+        self.edits[module.path].append(Edit(at, at, text))
         module.touch(call)
 
     # --- launches ----------------------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ class _Rewriting:
         cores = f"[{launch.cores.count}]" if launch.cores is not None else ""
         self.edits[module.path].append(Edit(*brackets(module.source, launch.subscript), cores))
         for call in launch.calls:
-            self._pass(module, call, f"{self.grid}={grid_text(launch, axes)}")
+            self._pass(module, call, [f"{self.grid}={grid_text(launch, axes)}"])
         if not is_written_out(launch) and not self._is_read_elsewhere(launch):
             self._count_cores(launch)
         self._note(module, launch.subscript)
