@@ -40,7 +40,7 @@ INDICES = st.one_of(
 )
 FUNCTIONS = st.sampled_from(("nisa.tensor_tensor", "broadcast", "x.ap", "x[0].ap", "nl.tile_size.pmax.of", "f()"))
 VALUES = st.recursive(
-    st.sampled_from(("x", "accumulated_tile", "2.0", "-n", "a*b", "(a+b)*c", "x.shape[1]", "a and b", "f()")),
+    st.sampled_from(("x", "accumulated_tile", "2.0", "-n", "a*b", "(a+b)*c", "x.shape[1]", "a and b", "f()", "-3e+30")),
     lambda inner: st.one_of(
         st.builds(lambda name, args: f"{name}({', '.join(args)})", FUNCTIONS, st.lists(inner, max_size=4)),
         st.builds(lambda args: f"f({', '.join(f'name_{n}={a}' for n, a in enumerate(args))})", st.lists(inner)),
@@ -75,6 +75,8 @@ def test_calls_that_are_too_long_are_not_given_to_black(monkeypatch: pytest.Monk
     "text",
     [
         "x = -1e+30",
+        "x = '1e+30'",
+        "x = 1E+30 * 2e-3",
         "(a,) = f()",
         "a, = f()",
         "x[a,] = 1",

@@ -10,7 +10,7 @@ import ast
 import re
 
 _INDENT = 4
-_WRITTEN_OTHERWISE = ("\n", "\t", "#", "**", ",]", ", =", "e+", "\\")
+_WRITTEN_OTHERWISE = ("\n", "\t", "#", "**", ",]", ", =", "\\")
 _WRITTEN_ALIKE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Assert, ast.Return, ast.Import, ast.ImportFrom)
 _Element = ast.expr | ast.keyword
 
@@ -49,15 +49,15 @@ def _value(line: str) -> ast.expr | None:
 def _one_line(text: str) -> str:
     """A simple statement with the blanks that black sets, on one line; empty where that cannot be told.
 
-    Python writes a tree with the same blanks, but for ``**``, for parts of a slice that are expressions, for tuples of
-    one, and for ``1e+30``.
+    Python writes a tree with the same blanks, but for ``**``, for parts of a slice that are expressions, and for tuples
+    of one; ``1e30`` has a sign there.
     """
     if any(part in text for part in _WRITTEN_OTHERWISE) or not text.isascii():
         return ""
     tree = ast.parse(text)
     if len(tree.body) != 1 or not isinstance(tree.body[0], _WRITTEN_ALIKE) or _is_docstring(tree.body[0]):
         return ""
-    line = ast.unparse(tree)
+    line = re.sub(r"(?<=\d)e\+(?=\d)", "e", ast.unparse(tree))
     if line != text:
         if _joined(line) != _joined(text):
             return ""
@@ -66,7 +66,7 @@ def _one_line(text: str) -> str:
 
 
 def _joined(text: str) -> str:
-    return re.sub(r"\s", "", text).replace("'", '"')
+    return re.sub(r"(?<=\d)e\+(?=\d)", "e", re.sub(r"\s", "", text)).replace("'", '"')
 
 
 def _with_quotes_of(text: str, line: str) -> str:
