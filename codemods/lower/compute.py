@@ -364,13 +364,16 @@ def materialized(scope: Scope, node: ast.expr, instruction: Instruction, name: s
 
 def in_sbuf(scope: Scope, node: ast.expr, view: Operand) -> Operand:
     """An operand that the engine cannot read from PSUM, copied to SBUF first (all of it, whatever a mask says)."""
-    if not view.perhaps_psum:
-        return view
+    return whole(scope, node, copy_of(view)) if view.perhaps_psum else view
+
+
+def whole(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:
+    """The result of an instruction in a tile of its own, all of it: a mask is on what reads it."""
     clamps, stairs = scope.clamps, scope.stairs
     scope.clamps, scope.stairs = {}, None
-    copied = materialized(scope, node, copy_of(view))
+    result = materialized(scope, node, instruction)
     scope.clamps, scope.stairs = clamps, stairs
-    return copied
+    return result
 
 
 def _guard_stairs(scope: Scope, node: ast.expr, instruction: Instruction, stairs: Staircase, fresh: bool) -> None:

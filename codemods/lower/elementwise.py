@@ -15,7 +15,7 @@ from ..render.one_shape import REVERSIBLE, assert_one_shape, combined_as_traced
 from ..render.patterns import common_dims, spread
 from ..render.support import broadcast_rows_function
 from ..syntax.codes import NL_COMPUTE as CODE
-from .compute import in_sbuf, materialized
+from .compute import in_sbuf, whole
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
@@ -78,7 +78,7 @@ def _on_all_rows(scope: Scope, node: ast.expr, view: Operand, other: Operand) ->
     sizes = (other.dims[0], *view.dims[1:])
     if not is_of_one_row(scope, view, sizes):
         return view
-    return materialized(scope, node, row_broadcast(scope, node, view, sizes))
+    return whole(scope, node, row_broadcast(scope, node, view, sizes))
 
 
 def _same_partitions(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:

@@ -24,7 +24,7 @@ from ..render.expressions import render
 from ..render.one_shape import assert_one_shape, combined_as_traced
 from ..render.open_ranks import assert_ranks
 from ..render.patterns import of_name, of_rank, permuted
-from ..render.shapes import literal_axes
+from ..render.shapes import literal_axes, reduced_axes
 from ..syntax import codes
 from .access import operand
 from .computations import is_computation
@@ -153,7 +153,7 @@ def _reduced(call: Call) -> Operand | None:
     if view is None or view.dims is None or not isinstance(keepdims, ast.Constant | None):
         return None
     rank, stays = len(view.dims), bool(keepdims is not None and keepdims.value)
-    axes = _free_axes(axis, rank)
+    axes = _free_axes(reduced_axes(axis, view.dims) or (), rank)
     dims = tuple("1" if d in axes else size for d, size in enumerate(view.dims) if d not in axes or stays)
     last, text = tuple(range(rank - len(axes), rank)), _axis_text(call, axis, axes)
     if not axes or (axes != last and stays):
@@ -167,12 +167,13 @@ def _reduced(call: Call) -> Operand | None:
 def _axis_text(call: Call, axis: ast.expr, axes: tuple[int, ...]) -> str:
     """The axes of a literal as the author spelled them; later versions count those of a list from the first only."""
     counts_back = isinstance(axis, ast.List | ast.Tuple) and any(each < 0 for each in literal_axes(axis) or ())
+    if literal_axes(axis) is None:
+        return str(axes[0]) if len(axes) == 1 else str(list(axes))
     return str(list(axes)) if counts_back else render(call.scope, axis)
 
 
-def _free_axes(axis: ast.expr, rank: int) -> tuple[int, ...]:
-    """The axes that a literal names, counted from the first; nothing for others than free ones, or for no literal."""
-    literal = literal_axes(axis) or ()
+def _free_axes(literal: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """The axes that are named, counted from the first; nothing for others than free ones."""
     axes = tuple(sorted(a % rank for a in literal)) if all(-rank <= a < rank for a in literal) else ()
     return axes if axes and axes[0] > 0 and len(set(axes)) == len(axes) else ()
 
@@ -238,9 +239,9 @@ def _rms_normalized(call: Call) -> Operand | None:
 def _normalizable(call: Call, *parameters: str) -> Operand | None:
     """``x`` of a call that reduces all its free dimensions, and has no other parameters than these."""
     view = _on_chip(call, call.arguments["x"]) if _is_given(call, *parameters) else None
-    axes = literal_axes(call.arguments["axis"])
-    if view is not None and view.dims is None and axes in ((1,), (-1,)):
+    if view is not None and view.dims is None and literal_axes(call.arguments["axis"]) in ((1,), (-1,)):
         view = of_rank(call.scope, view, 2)
+    axes = reduced_axes(call.arguments["axis"], view.dims if view is not None else None)
     is_known = view is not None and view.dims is not None and axes is not None and view.space == "sbuf"
     return view if is_known and view and reduces_all(axes or (), len(view.dims or ())) else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -127,6 +128,15 @@ def literal_axes(axis: ast.expr) -> tuple[int, ...] | None:
     except ValueError:
         return None
     return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def reduced_axes(axis: ast.expr, dims: Sequence[str] | None) -> tuple[int, ...] | None:
+    """The axes of a reduction of a tile, where they are known.
+
+    A tile of two dimensions has one that Beta 1 reduces: it refused others (nki.language.sum: "axis ... free").
+    """
+    axes = literal_axes(axis)
+    return (1,) if axes is None and dims is not None and len(dims) == 2 else axes
 
 
 def shape_owner(scope: Scope, node: ast.expr) -> str:

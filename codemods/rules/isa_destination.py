@@ -46,7 +46,7 @@ from ..render.dtypes import promotion, type_name
 from ..render.expressions import render, render_named
 from ..render.one_shape import combined_as_traced
 from ..render.patterns import common_dims, of_rank, permuted, repeated, spread
-from ..render.shapes import literal_axes, shape_text
+from ..render.shapes import literal_axes, reduced_axes, shape_text
 from ..render.support import product_function, reduced_axes_function, reduced_shape_function
 from ..syntax import codes
 from ..syntax.node_index import walk
@@ -401,6 +401,7 @@ def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr
         given = [(name, data if name == "data" else value) for name, value in given]
     if isinstance(data, str) or (data.dims is None and not data.like):
         raise call.refuse(CODE, "a reduction of a tensor whose shape is not known", "write nisa.tensor_reduce by hand")
+    literal = reduced_axes(axis, data.dims)
     if data.dims is None or literal is None:
         return _traced_reduction(call, given, data, axis)
     return _literal_reduction(call, given, axis, data, data.dims, literal)

@@ -78,7 +78,7 @@ from ..render.dtypes import (
 )
 from ..render.expressions import render
 from ..render.patterns import broadcast, of_rank, permuted
-from ..render.shapes import broadcast_sizes, literal_axes
+from ..render.shapes import broadcast_sizes, reduced_axes
 from ..syntax import codes
 from .isa_destination import cut_and_move, product, reduction, same_precision
 from .masks import masked
@@ -375,10 +375,11 @@ def load_transpose2d(call: Call) -> Instruction:
 @lowers(CODE, "nl.mean")
 def mean(call: Call) -> Instruction:
     """The sum in fp32, times the reciprocal of the count."""
-    axes = literal_axes(call.arguments["axis"])
+    x = call.tensor("x")
+    axes = reduced_axes(call.arguments["axis"], x.dims)
     if axes is None:
         raise call.refuse(CODE, "a mean over an axis that is not a literal", "write the axis as a number")
-    x = of_rank(call.scope, call.tensor("x"), 2) if axes == (1,) else call.tensor("x")
+    x = of_rank(call.scope, x, 2) if axes == (1,) else x
     if set(call.scope.clamps) - {0} or x.dims is None:
         what = "a mean under a mask that is not of rows alone, or of a tile whose shape is not known"
         raise call.refuse(CODE, what, "sum, then multiply")

@@ -30,7 +30,7 @@ from ..lower.elementwise import combined
 from ..lower.kept_functions import reduces_all
 from ..render.dtypes import assert_float, is_integer
 from ..render.patterns import of_rank
-from ..render.shapes import literal_axes
+from ..render.shapes import literal_axes, reduced_axes
 from .isa_destination import reduction
 
 CODE = "NKI037"
@@ -81,9 +81,10 @@ def var(call: Call) -> Instruction:
 def _operand(call: Call) -> Operand:
     """``x``, of which all free dimensions are reduced. Raises :class:`Refuse` where they are not."""
     name, scope = call.name, call.scope
-    axes, x = literal_axes(call.arguments["axis"]), call.tensor("x")
-    if x.dims is None and axes in ((1,), (-1,)):
+    x = call.tensor("x")
+    if x.dims is None and literal_axes(call.arguments["axis"]) in ((1,), (-1,)):
         x = of_rank(scope, x, 2)
+    axes = reduced_axes(call.arguments["axis"], x.dims)
     if set(scope.clamps) - {0} or scope.stairs or call.has("compute_dtype"):
         what = f"{name} under a mask that is not of rows alone, or with compute_dtype="
         raise call.refuse(CODE, what, "write its instructions")
