@@ -262,3 +262,30 @@ def test_tensors_that_do_not_fit_beside_each_other_are_said(blocks, dtype, said)
 def test_tensors_of_which_one_ends_before_the_other_need_no_room_at_once():
     text = BESIDE.format(blocks=80, dtype="float32", between=LAST)
     assert rewrite(text.replace("nl.exp(a[i])", "nl.load(x[i])").replace("nl.add(a[i], b[i])", "b[i]")).findings == ()
+
+
+IN_A_LOOP = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((4, {blocks}, 128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray(({blocks}, 4, nl.par_dim(128), 512), dtype=nl.float32, buffer=nl.sbuf)
+    for b in nl.affine_range(4):
+        for i in nl.affine_range({blocks}):
+            t[i, b] = nl.load(x[b, i])
+        for i in nl.affine_range({blocks}):
+            nl.store(out[b, i], value=t[i, b])
+    return out
+"""
+
+
+@pytest.mark.parametrize(("blocks", "needed"), [(50, 0), (103, 0), (104, 212992), (200, 409600)])
+def test_blocks_that_do_not_fit_into_one_iteration_are_written_and_said(blocks, needed):
+    """Of ``t`` live those of one ``b`` at a time; all of them would take four times as much."""
+    outcome = rewrite(IN_A_LOOP.format(blocks=blocks))
+    said = f"the blocks of 't' that one iteration of the loop in line 9 uses need at least {needed} bytes"
+    assert [f.message.startswith(said) for f in outcome.findings] == ([True] if needed else [])
+    assert "nl.load" not in outcome.source and "append" in outcome.source

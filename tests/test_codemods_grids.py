@@ -578,3 +578,12 @@ def test_a_further_one_stands_on_a_line_of_its_own_where_the_last_one_does(comme
 def test_a_further_one_stands_behind_the_last_one_where_that_shares_its_line():
     text = rewritten(ON_LINES.format(comment="", end="").replace("x,\n    scale", "x, scale")).source
     assert "    x, scale=2.0, grid=None,\n):\n" in text and "    x, scale=3.0, grid=(n,)\n)\n" in text
+
+
+def test_lines_of_findings_are_those_of_the_source_below_a_further_parameter_on_its_line():
+    left = "    nl.store(out[row, :, :], nl.gather_flattened(row, row))\n    return"
+    source = ON_LINES.format(comment="", end="").replace("    return", left)
+    outcome = rewritten(source + "z = nki.benchmark(k)(x)\n")
+    lines = (HEAD + source + "z = nki.benchmark(k)(x)\n").split("\n")
+    places = {finding.line for finding in outcome.findings}
+    assert places and all("gather_flattened" in lines[n - 1] or "benchmark" in lines[n - 1] for n in places), places

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,21 @@ def report_excess(scope: Scope, plan: Plan, statements: Sequence[ast.stmt]) -> N
         needed = _bytes_of(together)
     message = f"{what} at least {needed} bytes of each partition of {space.title}, which has {limit}"
     scope.module.report(Refuse(plan.node, codes.BLOCK_DIMENSIONS, message, _HELP), informs=True)
+
+
+def report_excess_of_iteration(scope: Scope, plan: Plan, blocks: tuple[str, ...], loop: ast.stmt) -> None:
+    """Report a tensor of which one iteration of a loop needs more of a partition than there is.
+
+    ``blocks`` are its block dimensions, 1 for those that the loop, and those around it, go over.
+    """
+    space = MODEL.space(plan.space)
+    limit, needed = space.extents[MODEL.default], bytes_needed(scope, replace(plan, blocks=blocks))
+    if needed > limit:
+        message = (
+            f"the blocks of '{plan.name}' that one iteration of the loop in line {loop.lineno} uses need at least "
+            f"{needed} bytes of each partition of {space.title}, which has {limit}"
+        )
+        scope.module.report(Refuse(plan.node, codes.BLOCK_DIMENSIONS, message, _HELP), informs=True)
 
 
 def _beside(scope: Scope, alive: Alive, gap: int) -> list[Alive]:

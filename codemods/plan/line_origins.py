@@ -62,7 +62,10 @@ def dedented(line: Line, margin: str) -> Line:
 
 
 def edited(source: Source, edits: Iterable[Edit]) -> list[Line]:
-    """The lines of a module with ``edits`` made; an edit of several lines leaves one, below the comments in it."""
+    """The lines of a module with ``edits`` made; an edit of several lines leaves one, below the comments in it.
+
+    The lines of a text that is put in are all of the line that it is put in.
+    """
     lines: list[Line | None] = list(lines_of(source.text))
     above: dict[int, list[str]] = defaultdict(list)
     for edit in sorted(edits, reverse=True):
@@ -78,7 +81,8 @@ def edited(source: Source, edits: Iterable[Edit]) -> list[Line]:
     for number, line in enumerate(lines):
         if line is not None:
             margin = line.text[: len(line.text) - len(line.text.lstrip())]
-            result += [*(Line(margin + comment, number + 1) for comment in above[number]), line]
+            result += [Line(margin + comment, number + 1) for comment in above[number]]
+            result += [replace(line, text=part) for part in line.text.split("\n")]
     return result
 
 

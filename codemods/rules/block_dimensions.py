@@ -37,7 +37,7 @@ from ..analysis.unit_loops import passes_from_zero
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Allocator, Python
-from ..plan.capacity import report_excess
+from ..plan.capacity import report_excess, report_excess_of_iteration
 from ..render.index import index_value
 from ..syntax import codes
 from ..syntax.node_index import children, of_kinds, walk
@@ -83,10 +83,28 @@ def style_of(scope: Scope, plan: Plan) -> Style:
     Blocks that no loop takes, and that are too many to be alive at once, get a finding.
     """
     style = _style_of(scope, plan)
-    statements = _statements_of(scope, plan, uses(scope, plan.name, len(plan.blocks)))
-    if style.loop is None and not isinstance(plan.buffer, Allocator) and (plan.fill is not None or len(statements) > 1):
+    found = uses(scope, plan.name, len(plan.blocks))
+    statements = _statements_of(scope, plan, found)
+    if style.loop is not None or isinstance(plan.buffer, Allocator):
+        return style
+    if plan.fill is not None or len(statements) > 1:
         report_excess(scope, plan, statements)
+    elif not found.other:
+        _report_iteration(scope, plan, found, statements)
     return style
+
+
+def _report_iteration(scope: Scope, plan: Plan, found: Uses, statements: list[ast.stmt]) -> None:
+    """A finding where several statements of a loop use more blocks than there is room for."""
+    index = [_index(plan, subscript) for subscript in found.subscripts]
+    blocks, loop = list(plan.blocks), None
+    while len(statements) == 1 and isinstance(statements[0], ast.For):
+        loop = statements[0]
+        variable = ast.unparse(loop.target)
+        blocks = ["1" if all(each[d] == variable for each in index) else size for d, size in enumerate(blocks)]
+        statements = _using(loop.body, found)
+    if loop is not None and len(statements) > 1:
+        report_excess_of_iteration(scope, plan, tuple(blocks), loop)
 
 
 def _style_of(scope: Scope, plan: Plan) -> Style:
