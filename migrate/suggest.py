@@ -36,6 +36,7 @@ from .suggest_extents import with_extents
 from .suggest_factories import made_elsewhere
 from .suggest_facts import parameters
 from .suggest_host import host_cases
+from .suggest_numbers import named_numbers
 from .suggest_objects import with_fields_of
 from .suggest_proposals import options_of, proposed_cases
 from .suggest_search import (
@@ -190,7 +191,8 @@ class _Work:
             case = search.found[0]
             others = [*self._options(case), *itertools.islice(_other_objects(case, self._starts(name, ())), _OTHERS)]
             ask = self._ask(deadline, conditions=True)
-            covered = covering(search.found, others[: 2 * _OTHERS], ask, self.clock.over(deadline))
+            named = named_numbers(self.names.tree)
+            covered = covering(search.found, others[: 2 * _OTHERS], ask, self.clock.over(deadline), named)
             yield Suggestion(name, self._named(covered.cases), search.tried, unseen=covered.unseen)
 
     def _searches(self, kernels: Sequence[str]) -> dict[str, Search]:
@@ -311,11 +313,15 @@ class _Work:
             search.found = (case, reply) if isinstance(reply, Probe) and reply.outputs else None
 
     def _options(self, case: Case) -> Iterator[Case]:
-        """``case`` with another value of each parameter that it leaves at its default."""
+        """``case`` with other values of the parameters that it leaves at their default: all numbers, then each."""
         definition = self.names.definition(case.kernel)
-        for name, values in options_of(definition).items() if definition else ():
-            for value in values[:1] if name not in case.args else ():
-                yield replace(case, args={**case.args, name: value})
+        options = options_of(definition) if definition else {}
+        others = {name: values[0] for name, values in options.items() if name not in case.args}
+        numbers = {name: value for name, value in others.items() if type(value) in (int, float)}
+        if len(numbers) > 1:
+            yield replace(case, args={**case.args, **numbers})
+        for name, value in others.items():
+            yield replace(case, args={**case.args, name: value})
 
     def _gives_nothing(self, kernel: str) -> bool:
         """Does a kernel neither make a tensor in HBM nor store to one?"""

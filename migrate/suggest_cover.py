@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from .variants import resized, sizes, with_axis
 
 _MOST_INSTRUCTIONS = 4000
 _LARGEST = 2048
-_CASES = 4
+_CASES = 6
 _BATCH = 4
 _TURNING = 12
 _TAIL = 28
@@ -42,8 +42,13 @@ class Covering:
     unseen: tuple[str, ...]
 
 
-def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, over: Over) -> Covering:
-    """``first``, or a larger case, and those of its variations and of ``others`` that show more; at most four."""
+def covering(
+    first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, over: Over, named: Mapping[str, int] | None = None
+) -> Covering:
+    """``first``, or a larger case, and those of its variations and of ``others`` that show more; at most six.
+
+    ``named`` are the numbers that names of the source stand for in conditions.
+    """
     again = _ran([first[0]], ask, over)  # a search does not ask how conditions go
     main, ran = _grown(again[0] if again else first, ask, over)
     kept = [main[0]]
@@ -57,7 +62,7 @@ def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, over: 
         if len(kept) < _CASES and sides(probe) - shown:
             kept.append(case)
             shown |= sides(probe)
-    turning = itertools.chain(_of_other_ranks(main[0], shown), _turning(main[0], shown))
+    turning = itertools.chain(_of_other_ranks(main[0], shown), _turning(main[0], shown, named or {}))
     for case, probe in _ran(list(itertools.islice(turning, _TURNING)) if len(kept) < _CASES else [], ask, over):
         if len(kept) < _CASES and sides(probe) - shown:
             kept.append(case)
@@ -67,10 +72,11 @@ def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, over: 
     return Covering(list({repr(case): case for case in kept}.values()), _unseen(shown))
 
 
-def _turning(case: Case, shown: set[Side]) -> Iterator[Case]:
+def _turning(case: Case, shown: set[Side], named: Mapping[str, int]) -> Iterator[Case]:
     """Sizes around the numbers of conditions that went one way only: twice one, and half of it."""
     texts = {text for _, _, text, _ in _missing(shown)}
     numbers = {int(found) for text in texts for found in re.findall(r"\b\d+\b", text)}
+    numbers |= {named[found] for text in texts for found in re.findall(r"\b[A-Za-z_]\w*\b", text) if found in named}
     for number in sorted(each for each in numbers if 2 <= each <= _LARGEST):
         for size in sizes(case):
             yield from (resized(case, size, new) for new in (2 * number, max(number // 2, 1)) if new != size)

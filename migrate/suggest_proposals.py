@@ -20,6 +20,7 @@ from .suggest_choices import choices
 from .suggest_docstrings import Dim, docstrings, documented_kinds
 from .suggest_expressions import Unknown, evaluated
 from .suggest_facts import Facts, facts_of, holds, parameters
+from .suggest_numbers import other_numbers
 from .suggest_objects import Class, class_of, classes_of, objects, plain_fields
 
 _SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16, 4096)
@@ -284,9 +285,11 @@ def default_values(kernel: ast.FunctionDef) -> dict[str, object]:
 
 
 def options_of(kernel: ast.FunctionDef) -> dict[str, list[object]]:
-    """Other values of the parameters that are a truth value by default, or a tuple of numbers."""
+    """Other values of parameters that are by default a truth value, a tuple of numbers, or a number that decides."""
     found: dict[str, list[object]] = {}
     for name, value in default_values(kernel).items():
+        if type(value) in (int, float) and (others := other_numbers(kernel, name, value)):
+            found[name] = others
         if isinstance(value, bool):
             found[name] = [not value]
         elif isinstance(value, tuple) and value and all(type(each) is int for each in value):
