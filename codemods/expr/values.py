@@ -153,6 +153,7 @@ class Tile(Value):
 
     ``style`` says what the blocks became: a ``list``, one tensor ``fold``ed over ``folded`` blocks behind the
     partitions, or a tensor declared in the ``loop``; ``folded`` of a list says how many tiles its blocks take in turns.
+    ``joined`` are the block dimensions of a list that the loops go over which declare it.
     ``blocks`` are the block dimensions that have not been indexed
     yet, ``dims`` partition and free dimensions, all as source expressions. ``dims`` is ``None`` where the rank is
     unknown, ``dtype`` where branches disagree. An ``optional`` tile may be ``None``: what uses it runs where it is not.
@@ -169,6 +170,7 @@ class Tile(Value):
     view: bool = False
     style: str = "list"
     folded: tuple[str, ...] = ()
+    joined: tuple[bool, ...] = ()
     optional: bool = False
     perhaps_column: bool = False
     ranks: tuple[int, ...] = ()

@@ -246,10 +246,11 @@ def _blocks(
         if not is_scalar_index(scope, element):
             raise Refuse(node, BLOCKS, "a block dimension is indexed with a slice or a vector", "loop over the blocks")
         existing = tile.folded[len(index)] if tile.folded else tile.blocks[0]
+        is_listed = tile.style == "list" and not (tile.joined and tile.joined[len(index)])
         index.append(render(scope, element))
         listed = _in_turns(scope, index[-1], existing, tile.blocks[0])
         tile = tile.block()
-        name = f"{text.base}[{listed}]" if tile.style == "list" else text.base
+        name = f"{text.base}[{listed}]" if is_listed else text.base
         text = replace(text, base=name, value=tile, dims=tile.dims)
         elements = elements[1:]
     if not value.listed:

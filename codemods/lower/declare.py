@@ -240,12 +240,15 @@ def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
     text, already = "", len(scope.out)
     written: Sequence[New] = ()
     kept = ""
-    if style is not None and style.name == "fold":
-        folded = _fold(scope, plan)
-    elif style is not None and style.loop is not None:
+    if style is not None:
         loops = (*loops, *style.loops)
+    if style is not None and style.name == "fold":
+        folded = _fold(scope, plan, style)
+    elif style is not None and style.name == "loop":
         kept = _kept_address(scope, plan)
         written = _into_loop(scope, plan, style, kept)
+    elif style is not None and style.loop is not None:
+        _list_in_loop(scope, plan, style)
     else:
         text = _list(scope, plan)
     if pinned and plan.space == "sbuf" and scope.module.options.allocation == "sbuf-manager":
@@ -258,7 +261,8 @@ def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
     if plan.space == "psum":
         written_at_declaration(scope, declaration, plan.fill)
     name = style.name if style is not None else "list"
-    return Tile(plan.space, plan.dims, plan.dtype, plan.blocks, declaration, style=name, folded=folded)
+    joined = style.joined if style is not None else ()
+    return Tile(plan.space, plan.dims, plan.dtype, plan.blocks, declaration, style=name, folded=folded, joined=joined)
 
 
 def _has_unknown_rank(scope: Scope, shape: ast.expr) -> bool:
@@ -377,18 +381,35 @@ def _tile_name(name: str) -> str:
     return name.removesuffix("s") if name.endswith("tiles") else f"{name}_tile"
 
 
-def _fold(scope: Scope, plan: Plan) -> tuple[str, ...]:
+def _fold(scope: Scope, plan: Plan, style: Style) -> tuple[str, ...]:
     """Declare one tensor with the blocks behind the partitions; return how many blocks exist in each dimension."""
-    exist = plan.blocks
+    exist = tuple("1" if joined else size for size, joined in zip(plan.blocks, _joined(plan, style), strict=True))
     if isinstance(plan.buffer, Allocator):
         sizes = next((k.value for k in plan.buffer.call.keywords if k.arg == "num_free_tiles"), None)
         exist = tuple_sizes(scope, sizes, BLOCKS) or ("1",) * len(plan.blocks)
     _, address = _place(scope, plan, ("0",) * len(plan.blocks))
     several = [size for size in exist if scope.constant(size) != 1]
     call, plan = _made(scope, plan, (plan.dims[0], *several, *plan.dims[1:]), address)
-    for line in (bound(scope, plan, call), *_filled(scope, plan, plan.name)):
+    lines = [bound(scope, plan, call), *_filled(scope, plan, plan.name)]
+    if style.loop is not None:
+        _put_into_loop(scope, plan, style, lines)
+        return exist
+    for line in lines:
         scope.emit(line)
     return exist
+
+
+def _joined(plan: Plan, style: Style) -> tuple[bool, ...]:
+    """Which block dimensions the loops go over that declare a tensor."""
+    return style.joined or (False,) * len(plan.blocks)
+
+
+def _list_in_loop(scope: Scope, plan: Plan, style: Style) -> None:
+    """Declare the list of the tiles of one iteration at the top of its loop."""
+    kept = [d for d, joined in enumerate(_joined(plan, style)) if not joined]
+    own = replace(plan, blocks=tuple(plan.blocks[d] for d in kept), index=tuple(plan.index[d] for d in kept))
+    made, made_plan = _made(scope, own, own.dims, "")
+    _put_into_loop(scope, plan, style, statements(declaration_lines(scope, made_plan, made)))
 
 
 def _kept_address(scope: Scope, plan: Plan) -> str:
@@ -410,7 +431,11 @@ def _into_loop(scope: Scope, plan: Plan, style: Style, kept: str) -> list[New]:
         plan = replace(plan, buffer=replace(plan.buffer, kept=kept))
     setup, address = _place(scope, plan, style.index)
     call, plan = _made(scope, plan, plan.dims, address)
-    texts = [*setup, bound(scope, plan, call), *_filled(scope, plan, plan.name)]
+    return _put_into_loop(scope, plan, style, [*setup, bound(scope, plan, call), *_filled(scope, plan, plan.name)])
+
+
+def _put_into_loop(scope: Scope, plan: Plan, style: Style, texts: Sequence[str]) -> list[New]:
+    """Write lines that declare a tensor at the top of the innermost loop that its blocks belong to."""
     lines = [New(texts[0], moved=plan.statement), *map(New, texts[1:])]
     prologue, loop = scope.module.plan.edits.prologue, style.loops[-1]
     scope.draft.put(prologue, loop, [*prologue.get(loop, []), *lines])

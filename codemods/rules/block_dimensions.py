@@ -13,8 +13,11 @@ Why: Beta 2 has no block dimensions. What they become is decided for each tensor
 * a **list** of tensors, ``t[i][0:128, 0:512]``, several block dimensions nested lists, in all other cases: PSUM
   tiles that do not belong to an iteration (a tile cannot cross a bank), blocks that are passed on, viewed or returned.
 
+Loops may take some of the block dimensions: where all uses stand in one loop over the batch, it declares what one
+batch uses, ``(128, 8, 512)`` of ``(batch, 8, par_dim(128), 512)``. PSUM tiles stay where they are declared.
+
 Blocks that are all alive at once, of one tensor or of several, and need more of a partition than there is, get a
-finding with the bytes of each: they are written, and Beta 2 has no room for them.
+finding with the bytes of each: they are written, and Beta 2 has no room for them. So do those that one iteration uses.
 
 ``--blocks list``, ``fold`` and ``loop`` ask for one of them wherever it is possible. Direct-allocated tensors keep
 every tile's address in each.
@@ -28,7 +31,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..analysis.changed_objects import changes
@@ -47,7 +50,16 @@ if TYPE_CHECKING:
     from ..expr.declarations import Plan
 
 CODE = codes.BLOCK_DIMENSIONS
-GOLDENS = ("block_list", "block_fold", "block_loop", "block_nest", "block_filled", "block_grid", "par_dim_spellings")
+GOLDENS = (
+    "block_list",
+    "block_fold",
+    "block_loop",
+    "block_nest",
+    "block_batch",
+    "block_filled",
+    "block_grid",
+    "par_dim_spellings",
+)
 _HELP = "the list of tensors is always right; use --blocks list to silence this"
 _MOST_DIMENSIONS = 4
 """Of a folded tensor: an access has the partitions and up to four free dimensions, and an index may add one."""
@@ -57,13 +69,15 @@ _MOST_DIMENSIONS = 4
 class Style:
     """What the blocks of a tensor become (``list``, ``fold`` or ``loop``), and why.
 
-    ``loops`` are those that it joins, one in the other, ``index`` has the variable for each block dimension.
+    ``loops`` are those that it joins, one in the other, ``index`` has the variable for each block dimension. A list and
+    a folded tensor may be declared in loops, too, which go over the block dimensions that are ``joined``.
     """
 
     name: str
     reason: str
     loops: tuple[ast.For, ...] = ()
     index: tuple[str, ...] = ()
+    joined: tuple[bool, ...] = ()
 
     @property
     def loop(self) -> ast.For | None:
@@ -85,9 +99,9 @@ def style_of(scope: Scope, plan: Plan) -> Style:
     style = _style_of(scope, plan)
     found = uses(scope, plan.name, len(plan.blocks))
     statements = _statements_of(scope, plan, found)
-    if style.loop is not None or isinstance(plan.buffer, Allocator):
+    if style.name == "loop" or isinstance(plan.buffer, Allocator):
         return style
-    if plan.fill is not None or len(statements) > 1:
+    if not style.loops and (plan.fill is not None or len(statements) > 1):
         report_excess(scope, plan, statements)
     elif not found.other:
         _report_iteration(scope, plan, found, statements)
@@ -124,7 +138,9 @@ def _style_of(scope: Scope, plan: Plan) -> Style:
         no_loop = joined
     no_fold = _fold_refusal(scope, plan, found) if wanted in ("auto", "fold") else ""
     if wanted == "auto":
-        return _chosen(scope, plan, found, no_loop, no_fold)
+        loops, taken = ((), ()) if refused else _joined_partly(scope, plan, found)
+        style = _chosen(scope, plan, found, loops, taken, no_loop, no_fold)
+        return replace(style, loops=loops, joined=taken)
     if no_loop or no_fold:
         what = {"fold": "cannot be folded into its free dimensions", "loop": "cannot be declared in a loop"}[wanted]
         reason = no_loop or no_fold
@@ -134,13 +150,22 @@ def _style_of(scope: Scope, plan: Plan) -> Style:
     return Style(wanted, f"--blocks {wanted}")
 
 
-def _chosen(scope: Scope, plan: Plan, found: Uses, no_loop: str, no_fold: str) -> Style:
-    """``auto`` for a tensor that no loop takes."""
+def _chosen(
+    scope: Scope,
+    plan: Plan,
+    found: Uses,
+    loops: Sequence[ast.For],
+    joined: Sequence[bool],
+    no_loop: str,
+    no_fold: str,
+) -> Style:
+    """``auto`` for a tensor that no loop takes whole; ``loops`` take the block dimensions that are ``joined``."""
     reason = no_fold or _not_operands(scope, found)
-    if not reason and len(plan.blocks) + len(plan.dims) > _MOST_DIMENSIONS:
-        reason = f"folded it would have {len(plan.blocks) + len(plan.dims)} dimensions"
+    rank = len(plan.blocks) - sum(joined) + len(plan.dims)
+    if not reason and rank > _MOST_DIMENSIONS:
+        reason = f"folded it would have {rank} dimensions"
     pinned = isinstance(plan.buffer, Allocator)
-    statements = _statements_of(scope, plan, found)
+    statements = _using(loops[-1].body, found) if loops else _statements_of(scope, plan, found)
     if not reason and not pinned and plan.fill is None and len(statements) < 2:
         reason = f"{no_loop}, and its blocks need not be alive at once"
     if reason:
@@ -232,6 +257,37 @@ def _joined(scope: Scope, plan: Plan, found: Uses) -> Style | str:
         return "its loops come to its blocks, which have addresses, in another order"
     reason = f"every block belongs to one iteration over {' and '.join(variables)} (line {loops[-1].lineno})"
     return Style("loop", reason, loops, index)
+
+
+def _joined_partly(scope: Scope, plan: Plan, found: Uses) -> tuple[tuple[ast.For, ...], tuple[bool, ...]]:
+    """The loops, one in the other, whose variables index some block dimensions in every use, and which those are.
+
+    All uses stand in the innermost of them, so each of its iterations has blocks of its own. Of PSUM, tiles that are
+    zeroed are followed from their declaration: they stay where they are.
+    """
+    if (
+        found.other
+        or found.nested
+        or not found.subscripts
+        or isinstance(plan.buffer, Allocator)
+        or plan.space == "psum"
+    ):
+        return (), ()
+    index = [_index(plan, subscript) for subscript in found.subscripts]
+    loops: list[ast.For] = []
+    joined = [False] * len(plan.blocks)
+    statements = _statements_of(scope, plan, found)
+    while len(statements) == 1 and isinstance(loop := statements[0], ast.For):
+        variable = ast.unparse(loop.target)
+        taken = [all(each[d] == variable for each in index) for d in range(len(joined))]
+        if not any(taken) or passes_from_zero(scope, loop) is None:
+            break
+        loops.append(loop)
+        joined = [a or b for a, b in zip(joined, taken, strict=True)]
+        statements = _using(loop.body, found)
+    if not loops or all(joined) or _change(scope, plan, loops):
+        return (), ()
+    return tuple(loops), tuple(joined)
 
 
 def _loops_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For, ...] | str:
