@@ -121,14 +121,15 @@ def test_dimensions_and_elements_of_tensors_are_lengths_and_products(migrate):
         "part = tile[0:64, 0:1].expand_dims(2)",
         "part = tile.expand_dims(tile)",
         "part = nisa.tensor_reduce(np.add, data=tile, axis=unknown(tile))",
-        "part = nisa.tensor_reduce(np.add, data=tile, axis=axes, keepdims=True)",
-        "part = nisa.tensor_reduce(np.add, data=tile, axis=axes, mask=nl.arange(64)[:, None] < n)",
+        "part = nisa.tensor_reduce(np.add, data=cube, axis=axes, keepdims=True)",
+        "part = nisa.tensor_reduce(np.add, data=cube, axis=axes, mask=nl.arange(64)[:, None] < n)",
     ],
 )
 def test_what_cannot_be_told_is_left_under_a_finding(line):
     source = HEADER + (
         "@nki.jit\ndef k(x, axes, n):\n    out = nl.ndarray((64, 8), dtype=x.dtype, buffer=nl.shared_hbm)\n"
         "    tile = nl.ndarray((nl.par_dim(64), 8), dtype=x.dtype)\n    tile[...] = nl.load(x[0:64, 0:8])\n"
+        "    cube = nl.zeros((nl.par_dim(64), 2, 4), dtype=x.dtype)\n"
         f"    {line}\n    nl.store(out, tile)\n    return out\n"
     )
     outcome = rewrite(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from first_rung import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 ARGS = {"x": TensorSpec((128, 64), "float32", "normal"), "w": TensorSpec((128, 64), "float32", "normal")}
@@ -79,6 +80,13 @@ def test_one_row_is_broadcast_as_a_whole_whatever_the_mask_of_rows(migrate, comp
     args = {"x": TensorSpec((100, 32), "float32", "normal"), "w": TensorSpec((32,), "float32", "normal")}
     found = migrate(MASKED.format(computed=computed), {**args, "axis": 1, "n": 32})
     assert found.outcome.findings == () and found.objection is None and found.trouble == ()
+
+
+@pytest.mark.parametrize("axis", ["chosen(1)", "axis if n else chosen(2)", "n and chosen(n)"])
+def test_what_a_call_computes_is_no_axis_that_may_go(axis):
+    source = SOURCE.format(reduced=f"nisa.tensor_reduce(np.add, t, axis={axis})")
+    outcome = rewrite("from elsewhere import chosen\n" + source)
+    assert "chosen(" in outcome.source.partition("def k")[2]
 
 
 def test_of_three_dimensions_the_axis_is_not_known(migrate):

@@ -13,6 +13,7 @@ from ..expr.emission import Refuse
 from ..expr.values import Hbm, Tile
 from ..syntax import codes
 from ..syntax.format import tuple_text
+from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_shape
 from .expressions import render_stable
 from .patterns import of_name, of_rank
@@ -133,10 +134,12 @@ def literal_axes(axis: ast.expr) -> tuple[int, ...] | None:
 def reduced_axes(axis: ast.expr, dims: Sequence[str] | None) -> tuple[int, ...] | None:
     """The axes of a reduction of a tile, where they are known.
 
-    A tile of two dimensions has one that Beta 1 reduces: it refused others (nki.language.sum: "axis ... free").
+    A tile of two dimensions has one that Beta 1 reduces: it refused others (nki.language.sum: "axis ... free"). What
+    the axis is computed of goes, unless a call computes it.
     """
     axes = literal_axes(axis)
-    return (1,) if axes is None and dims is not None and len(dims) == 2 else axes
+    is_free = axes is None and dims is not None and len(dims) == 2
+    return (1,) if is_free and not of_kinds(axis, ast.Call) else axes
 
 
 def shape_owner(scope: Scope, node: ast.expr) -> str:
