@@ -96,6 +96,20 @@ def test_what_is_asked_for_is_not_joined(blocks):
     assert "\n    t = " in outcome.source
 
 
+def test_the_list_of_an_iteration_binds_no_variable_of_the_loops_around_it(migrate):
+    body = """\
+for b in nl.affine_range(2):
+    u = T[b, b]
+    u[...] = nl.load(x[b, 0, 0])
+    for i in nl.affine_range(3):
+        T[i, b] = nl.load(x[b, i, 1])
+    for i in nl.affine_range(3):
+        nl.store(out[b, i, 0], nl.add(T[b, b], T[i, b]))"""
+    found = migrate(kernel(("i", "b"), "ndarray", body), ARGS)
+    assert found.outcome.findings == () and found.trouble == ()
+    assert "        t = []\n        for i in range(3):\n" in found.outcome.source
+
+
 STATEMENTS = st.sampled_from(
     (
         "T[@] = nl.load(x[b, i, j])",
@@ -104,6 +118,7 @@ STATEMENTS = st.sampled_from(
         "nl.store(out[b, i, j], T[@])",
         "nl.store(out[b, i, j], nl.multiply(T[@], T[#]))",
         "u = nl.copy(T[#])\nnl.store(out[b, i, j], u)",
+        "u = T[#]\nnl.store(out[b, i, j], nl.subtract(u, T[@]))",
     )
 )
 
@@ -120,7 +135,7 @@ def bodies(draw: st.DrawFn) -> tuple[tuple[str, ...], str]:
         for name in names[shared:]:
             lines.append(f"{'    ' * depth}for {name} in nl.sequential_range({SIZES[name]}):")
             depth += 1
-        first = ", ".join(name if draw(st.booleans()) else "0" for name in order)
+        first = ", ".join(draw(st.sampled_from((name, name, "0", "b", "j"))) for name in order)
         for line in draw(STATEMENTS).replace("#", first).split("\n"):
             lines.append("    " * depth + line)
     body = "\n".join(lines)

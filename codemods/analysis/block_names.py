@@ -7,7 +7,7 @@ names where the source reads them only in loops of its own that bind them first.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ..expr import algebra
 from ..expr.operands import Operand
@@ -18,16 +18,18 @@ from .scope import Scope
 _FUNCTIONS = ast.FunctionDef | ast.Lambda
 
 
-def block_names(scope: Scope, name: str, blocks: tuple[str, ...]) -> tuple[str, ...]:
+def block_names(scope: Scope, name: str, blocks: tuple[str, ...], loops: Collection[ast.For] = ()) -> tuple[str, ...]:
     """The block indices of the tensor ``name``, which is declared where ``scope`` is, in the loops that fill its list.
 
-    Each is what a use calls it, where that name is free, else ``block``; a block alone is ``0``.
+    Each is what a use calls it, where that name is free, else ``block``; a block alone is ``0``. ``loops`` are those
+    of the source around the list: what they bind is not free.
     """
+    bound = {target for loop in loops for target in _targets(loop)}
     if all(size == "1" for size in blocks):
         return ("0",) * len(blocks)
     chosen: list[str] = []
     for d in range(len(blocks)):
-        free = (n for n in _indices(scope, name, d) if n not in chosen and is_free(scope, n))
+        free = (n for n in _indices(scope, name, d) if n not in (*chosen, *bound) and is_free(scope, n))
         chosen.append(next(free, ""))
     several = chosen.count("") > 1
     return tuple(n or scope.unused(f"block_{d}" if several else "block") for d, n in enumerate(chosen))

@@ -407,8 +407,10 @@ def _joined(plan: Plan, style: Style) -> tuple[bool, ...]:
 def _list_in_loop(scope: Scope, plan: Plan, style: Style) -> None:
     """Declare the list of the tiles of one iteration at the top of its loop."""
     kept = [d for d, joined in enumerate(_joined(plan, style)) if not joined]
-    own = replace(plan, blocks=tuple(plan.blocks[d] for d in kept), index=tuple(plan.index[d] for d in kept))
+    names = block_names(scope, plan.name, plan.blocks, style.loops)
+    own = replace(plan, blocks=tuple(plan.blocks[d] for d in kept), index=tuple(names[d] for d in kept))
     made, made_plan = _made(scope, own, own.dims, "")
+    scope.module.plan_tensor(Planned(plan.node, plan.name, plan.name, made))  # the list, whatever fills its tiles
     _put_into_loop(scope, plan, style, statements(declaration_lines(scope, made_plan, made)))
 
 

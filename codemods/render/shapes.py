@@ -139,7 +139,7 @@ def reduced_axes(axis: ast.expr, dims: Sequence[str] | None) -> tuple[int, ...] 
     """
     axes = literal_axes(axis)
     is_free = axes is None and dims is not None and len(dims) == 2
-    return (1,) if is_free and not of_kinds(axis, ast.Call) else axes
+    return (1,) if is_free and not of_kinds(axis, ast.Call, ast.NamedExpr) else axes
 
 
 def shape_owner(scope: Scope, node: ast.expr) -> str:
