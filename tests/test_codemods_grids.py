@@ -575,6 +575,11 @@ def test_a_further_one_stands_on_a_line_of_its_own_where_the_last_one_does(comme
     assert f"    scale=3.0,{end.lstrip(',')}\n    grid=(n,){',' if end else ''}\n)\n" in text
 
 
+def test_a_sign_in_a_string_behind_the_last_one_is_no_comment():
+    text = rewritten(ON_LINES.format(comment="", end="").replace("\n)\n", ", ) if n else '#'\n")).source
+    assert "    scale=3.0,\n    grid=(n,), ) if n else '#'\n" in text
+
+
 def test_a_further_one_stands_behind_the_last_one_where_that_shares_its_line():
     text = rewritten(ON_LINES.format(comment="", end="").replace("x,\n    scale", "x, scale")).source
     assert "    x, scale=2.0, grid=None,\n):\n" in text and "    x, scale=3.0, grid=(n,)\n)\n" in text

@@ -75,7 +75,7 @@ def _behind(source: Source, start: int, last: Token, texts: Sequence[str]) -> tu
     rest = text[last.end : line_end if line_end >= 0 else len(text)]
     if lead.strip():
         return last.end, "".join(f", {each}" for each in texts)
-    if "#" not in rest:
+    if not rest.lstrip(", ").startswith("#"):
         return last.end, "".join(f",\n{lead}{each}" for each in texts)
     if rest.startswith(","):  # its comment stays beside it
         return last.end + len(rest), "".join(f"\n{lead}{each}," for each in texts)
