@@ -46,6 +46,8 @@ def kernel(body):
         "r = 2\nif n == 3.0:\n    r = 5",
         "r = 2\nif half * 2 == 1.0 and n != 3.5:\n    r = 5",
         "r = 2\nif -1.0 < n:\n    r = 5",
+        "r = n ** -0.5",
+        "r = 1 / n ** -2.0",
     ],
 )
 def test_python_that_beta_2_reads_as_something_else_is_rewritten(migrate, body):

@@ -120,3 +120,35 @@ def test_lists_under_several_names(migrate):
         loop = choose.choice(("nl.sequential_range", "nl.affine_range", "range", "nl.static_range"))
         rewritten += check(migrate, statements, loop)
     assert rewritten > examples(60) / 8
+
+
+IN_A_BRANCH = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+def scale(tile, by):
+    by[...] = nl.add(by, 1.0)
+    tile[...] = nisa.tensor_scalar(tile, nl.multiply, by)
+
+
+@nki.jit
+def k(x, scaled=True):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(x.shape[0] // 64):
+        if scaled:
+            by = nl.full((64, 1), 2.0, dtype=nl.float32)
+        t = nl.load(x[i * 64 : (i + 1) * 64, 0:8])
+        if scaled:
+            scale(t, by)
+        nl.store(out[i * 64 : (i + 1) * 64, 0:8], t)
+    return out
+"""
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_a_tile_that_a_branch_declares_is_no_object_of_python(migrate, scaled):
+    """Its elements are stored to by a function, and not each way through the body has declared it."""
+    found = migrate(IN_A_BRANCH, {"x": TensorSpec((128, 8), "float32", "normal"), "scaled": scaled})
+    assert found.outcome.findings == () and found.trouble == ()

@@ -65,10 +65,11 @@ def check_subscript(node: ast.Subscript) -> None:
 
 
 def check_power(node: ast.BinOp | ast.UnaryOp | ast.Compare) -> None:
-    """Raise :class:`Refuse` for ``2 ** -n``, which is 1 in Beta 2."""
+    """Raise :class:`Refuse` for ``2 ** -n``, which is 1 in Beta 2; ``n ** -0.5`` is what it was."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Pow):
         return
-    whole = not (isinstance(node.left, ast.Constant) and isinstance(node.left.value, float))
+    parts = [node.left, node.right.operand if isinstance(node.right, ast.UnaryOp) else node.right]
+    whole = not any(isinstance(part, ast.Constant) and isinstance(part.value, float) for part in parts)
     if whole and isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub):
         what = "a negative power, which is 1 for whole numbers in Beta 2"
         raise Refuse(node, LANGUAGE, what, "write 1 / base ** exponent, or a base that is a float", result=Python())

@@ -49,7 +49,7 @@ from ..project.usage import names_used
 from ..render.index import index_value
 from ..render.vector_sizes import restored
 from ..syntax.node_index import indexed, of_kinds, walk
-from ..syntax.nodes import bound_by
+from ..syntax.nodes import bound_by, is_name
 
 CODE = "NKI004"
 GOLDENS = ("python_state", "running_counter", "return_in_loop")
@@ -240,6 +240,7 @@ def report_objects(scope: Scope, loop: ast.For) -> None:
         known = scope.env.get(change.name)
         unknown = type(known) is Value or isinstance(known, Gone)
         tensor = isinstance(known, Hbm | Tile) or (change.stored and (unknown or _holds_tensors(change, known)))
+        tensor = tensor or (change.stored and known is None and _binds_tensors(scope, loop, change.name))
         passed_on = change.through and change.name in numbers  # a list holds it
         if tensor or passed_on or change.name in scope.module.symbols.imports or _is_made_inside(loop, change):
             continue
@@ -250,6 +251,17 @@ def report_objects(scope: Scope, loop: ast.For) -> None:
 def _holds_tensors(change: Change, known: Value | None) -> bool:
     """May what is stored under another name go to a tensor that the object of this name holds?"""
     return change.through and not isinstance(known, Python)
+
+
+def _binds_tensors(scope: Scope, loop: ast.For, name: str) -> bool:
+    """Is a name bound in the body of a loop, on some way at least, and to nothing but tensors that it makes there?"""
+    body = ast.Module(loop.body, [])
+    stores = [n for n in of_kinds(body, ast.Name) if n.id == name and isinstance(n.ctx, ast.Store)]
+    made = [
+        n.value for n in of_kinds(body, ast.Assign) if isinstance(n.value, ast.Call) and is_name(n.targets[0], name)
+    ]
+    qualified = [scope.qualified(call.func) or "" for call in made if isinstance(call, ast.Call)]
+    return len(stores) == len(made) > 0 and all(each.startswith(("nl.", "nisa.")) for each in qualified)
 
 
 def _is_made_inside(loop: ast.For, change: Change) -> bool:
