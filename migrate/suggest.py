@@ -182,6 +182,7 @@ class _Work:
         for search in searches.values():
             self._run_longer(search)
         left = sum(search.found is not None for search in searches.values())
+        named = named_numbers(self.names.tree)
         for name, search in searches.items():
             if search.found is None:
                 yield Suggestion(name, (), search.tried, self._reason(name, search))
@@ -191,7 +192,6 @@ class _Work:
             case = search.found[0]
             others = [*self._options(case), *itertools.islice(_other_objects(case, self._starts(name, ())), _OTHERS)]
             ask = self._ask(deadline, conditions=True)
-            named = named_numbers(self.names.tree)
             covered = covering(search.found, others[: 2 * _OTHERS], ask, self.clock.over(deadline), named)
             yield Suggestion(name, self._named(covered.cases), search.tried, unseen=covered.unseen)
 

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+
+from .suggest_expressions import evaluated
 
 _WHOLE = (64, 2, 1, 0, -1)
 _FRACTIONS = (0.5, 2.0, 1.0, 0.0, -1.0)
-_COMPARED: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.Gt,
-    ast.Gt: ast.Lt,
-    ast.LtE: ast.GtE,
-    ast.GtE: ast.LtE,
-}
 
 
 def other_numbers(kernel: ast.FunctionDef, name: str, default: object) -> list[object]:
@@ -32,10 +19,10 @@ def other_numbers(kernel: ast.FunctionDef, name: str, default: object) -> list[o
         return []
     found: list[object] = []
     for compared, number in _comparisons(kernel, name):
-        side = compared(default, number)
+        side = evaluated(compared, {name: default})
         near = (number + 1, number - 1)
         wanted = (*_WHOLE, *map(int, near)) if isinstance(default, int) else (*_FRACTIONS, *map(float, near))
-        found += [value for value in wanted if compared(value, number) != side and value not in found][:2]
+        found += [value for value in wanted if evaluated(compared, {name: value}) != side and value not in found][:2]
     return found
 
 
@@ -51,15 +38,11 @@ def named_numbers(tree: ast.AST) -> dict[str, int]:
     return {name: value for name, value in single.items() if type(value) is int}
 
 
-def _comparisons(kernel: ast.FunctionDef, name: str) -> Iterator[tuple[Callable[[float, float], bool], float]]:
-    """The comparisons of a name with a number in the conditions of a function: how, and with which."""
+def _comparisons(kernel: ast.FunctionDef, name: str) -> Iterator[tuple[ast.Compare, float]]:
+    """The comparisons of a name with a number in the conditions of a function, and the numbers."""
     tests = [node.test for node in ast.walk(kernel) if isinstance(node, ast.If | ast.IfExp)]
-    for node in (node for test in tests for node in ast.walk(test)):
-        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
-            continue
-        left, right, kind = node.left, node.comparators[0], type(node.ops[0])
-        if isinstance(right, ast.Name):
-            left, right, kind = right, left, _MIRRORED.get(kind, kind)
-        is_number = isinstance(right, ast.Constant) and type(right.value) in (int, float)
-        if is_number and isinstance(left, ast.Name) and left.id == name and kind in _COMPARED:
-            yield _COMPARED[kind], right.value
+    for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.Compare)):
+        sides = [node.left, *node.comparators]
+        numbers = [s.value for s in sides if isinstance(s, ast.Constant) and type(s.value) in (int, float)]
+        if len(sides) == 2 and len(numbers) == 1 and any(isinstance(s, ast.Name) and s.id == name for s in sides):
+            yield node, numbers[0]

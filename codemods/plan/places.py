@@ -73,11 +73,10 @@ def _behind(source: Source, start: int, last: Token, texts: Sequence[str]) -> tu
     lead = text[text.rfind("\n", 0, start) + 1 : start]
     line_end = text.find("\n", last.end)
     rest = text[last.end : line_end if line_end >= 0 else len(text)]
-    if lead.strip():
-        return last.end, "".join(f", {each}" for each in texts)
-    if not rest.lstrip(", ").startswith("#"):
+    is_alone, is_commented = not lead.strip(), rest.lstrip(", ").startswith("#")
+    if is_alone and not is_commented:
         return last.end, "".join(f",\n{lead}{each}" for each in texts)
-    if rest.startswith(","):  # its comment stays beside it
+    if is_alone and rest.startswith(","):  # its comment stays beside it
         return last.end + len(rest), "".join(f"\n{lead}{each}," for each in texts)
     return last.end, "".join(f", {each}" for each in texts)
 

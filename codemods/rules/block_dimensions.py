@@ -30,7 +30,7 @@ Source: NKI migration guide, "Translation of Block Dimensions".
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -110,15 +110,21 @@ def style_of(scope: Scope, plan: Plan) -> Style:
 
 def _report_iteration(scope: Scope, plan: Plan, found: Uses, statements: list[ast.stmt]) -> None:
     """A finding where several statements of a loop use more blocks than there is room for."""
-    index = [_index(plan, subscript) for subscript in found.subscripts]
-    blocks, loop = list(plan.blocks), None
-    while len(statements) == 1 and isinstance(statements[0], ast.For):
-        loop = statements[0]
-        variable = ast.unparse(loop.target)
-        blocks = ["1" if all(each[d] == variable for each in index) else size for d, size in enumerate(blocks)]
+    blocks, loop = plan.blocks, None
+    for loop, taken in _nest(plan, found, statements):
+        blocks = tuple("1" if is_taken else size for size, is_taken in zip(blocks, taken, strict=True))
         statements = _using(loop.body, found)
     if loop is not None and len(statements) > 1:
-        report_excess_of_iteration(scope, plan, tuple(blocks), loop)
+        report_excess_of_iteration(scope, plan, blocks, loop)
+
+
+def _nest(plan: Plan, found: Uses, statements: list[ast.stmt]) -> Iterator[tuple[ast.For, list[bool]]]:
+    """The loops, one in the other, that all uses of a tensor stand in, and which blocks each indexes in every use."""
+    index = [_index(plan, subscript) for subscript in found.subscripts]
+    while len(statements) == 1 and isinstance(loop := statements[0], ast.For):
+        variable = ast.unparse(loop.target)
+        yield loop, [all(each[d] == variable for each in index) for d in range(len(plan.blocks))]
+        statements = _using(loop.body, found)
 
 
 def _style_of(scope: Scope, plan: Plan) -> Style:
@@ -273,18 +279,13 @@ def _joined_partly(scope: Scope, plan: Plan, found: Uses) -> tuple[tuple[ast.For
         or plan.space == "psum"
     ):
         return (), ()
-    index = [_index(plan, subscript) for subscript in found.subscripts]
     loops: list[ast.For] = []
     joined = [False] * len(plan.blocks)
-    statements = _statements_of(scope, plan, found)
-    while len(statements) == 1 and isinstance(loop := statements[0], ast.For):
-        variable = ast.unparse(loop.target)
-        taken = [all(each[d] == variable for each in index) for d in range(len(joined))]
+    for loop, taken in _nest(plan, found, _statements_of(scope, plan, found)):
         if not any(taken) or passes_from_zero(scope, loop) is None:
             break
         loops.append(loop)
         joined = [a or b for a, b in zip(joined, taken, strict=True)]
-        statements = _using(loop.body, found)
     if not loops or all(joined) or _change(scope, plan, loops):
         return (), ()
     return tuple(loops), tuple(joined)
