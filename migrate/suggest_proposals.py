@@ -20,6 +20,7 @@ from .suggest_choices import choices
 from .suggest_docstrings import Dim, docstrings, documented_kinds
 from .suggest_expressions import Unknown, evaluated
 from .suggest_facts import Facts, facts_of, holds, parameters
+from .suggest_launches import FIRST, handed_extents
 from .suggest_numbers import other_numbers
 from .suggest_objects import Class, class_of, classes_of, objects, plain_fields
 
@@ -66,20 +67,24 @@ def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Ite
     Where the source allows large ones only, these.
     """
     facts, outputs = facts_of(tree, kernel), _outputs(kernel)
-    tensors, numbers, plain, variants = _arguments(path, tree, kernel, facts)
+    handed = handed_extents(tree, kernel)
+    tensors, numbers, plain, variants = _arguments(path, tree, kernel, facts, dict.fromkeys(handed, FIRST))
     has_any = False
     for most in (MAX_ELEMENTS, LARGEST_TOLD):
         for sizes in () if has_any else _sizes(tensors, numbers, facts, plain):
             for variant in variants if _elements(sizes) <= most else ():
-                for case in _cases(path, kernel.name, sizes, variant, facts):
+                for case in _cases(path, kernel.name, sizes, variant, facts, handed):
                     has_any = True
                     yield _with_outputs(case, outputs)
 
 
 def _arguments(
-    path: Path, tree: ast.Module, kernel: ast.FunctionDef, facts: Facts
+    path: Path, tree: ast.Module, kernel: ast.FunctionDef, facts: Facts, programs: Mapping[str, int]
 ) -> tuple[list[str], list[str], dict[str, object], list[dict[str, object]]]:
-    """The tensors, the numbers that sizes depend on, the plain values of the others, and the arguments besides."""
+    """The tensors, the numbers that sizes depend on, the plain values of the others, and the arguments besides.
+
+    ``programs`` are the values of parameters that launches give extents of the grid.
+    """
     defaults, classes, said = default_values(kernel), classes_of(path, tree), choices(tree, kernel)
     known = {name: found for name in parameters(kernel) if (found := class_of(kernel, name, classes))}
     made = {name: values for name, wanted in known.items() if (values := objects(wanted, classes))}
@@ -92,7 +97,7 @@ def _arguments(
     fixed = {name: value for name, value in scalars.items() if name not in numbers}
     fields = _fields(known, {name: values[0] for name, values in given.items()})
     plain = {**_plain(defaults), **fields, **_plain(fixed)}
-    against = _against_defaults(facts, defaults, plain)
+    against = {**_against_defaults(facts, defaults, plain), **programs}
     variants = _variants({**fixed, **against}, given, _others(said, made, defaults))
     return tensors, numbers, {**plain, **against}, variants
 
@@ -360,10 +365,18 @@ class _Assignments:
 
 
 def _cases(
-    path: Path, kernel: str, sizes: Mapping[str, Size], scalars: Mapping[str, object], facts: Facts
+    path: Path,
+    kernel: str,
+    sizes: Mapping[str, Size],
+    scalars: Mapping[str, object],
+    facts: Facts,
+    handed: Mapping[str, int],
 ) -> Iterator[Case]:
+    """Cases of these sizes; ``handed`` are the arguments that are the extent of an axis of the grid."""
     shapes = {name: size for name, size in sizes.items() if isinstance(size, tuple)}
     args: dict[str, object] = {name: tensor(name, shape) for name, shape in shapes.items()}
     args |= {**scalars, **{name: size for name, size in sizes.items() if name not in shapes}}
-    for extent in (2, 1) if facts.axes else (0,):
-        yield Case(kernel, "", str(path), grid=(extent,) * facts.axes, args=args)
+    told = {axis: size for name, axis in handed.items() if type(size := args.get(name)) is int}
+    extents = (2, 1) if len(told) < facts.axes else (0,)
+    for extent in extents:
+        yield Case(kernel, "", str(path), grid=tuple(told.get(axis, extent) for axis in range(facts.axes)), args=args)

@@ -23,7 +23,7 @@ from nki_migrate.runtime.messages import Probe
 
 from .suggest_clock import Over
 from .suggest_expressions import Unknown, evaluated
-from .suggest_parts import moved, ranked, tensors, toggled, typed
+from .suggest_parts import in_turn, moved, ranked, tensors, toggled, typed
 from .suggest_proposals import LARGEST_TOLD, MAX_ELEMENTS
 from .suggest_repairs import repairs
 from .variants import resized, sizes, with_number
@@ -51,6 +51,8 @@ _TILES = 4
 _FIRST = 2 * _TILES
 _NOTHING_WRITTEN = "never written to"
 _OUT_OF_BOUND = "err_tensor_access_out_of_bound: Out-of-bound access for tensor `"
+_GUESSES = 8
+"""Cases that one sketch gives for the sizes of tiles that it found too small."""
 _SKETCHES = 12
 """Cases of a kernel that are run to see how far their indices reach."""
 _FARTHEST = (-(1 << 20),)
@@ -241,7 +243,7 @@ class Hunt:
         found = [] if self._has_ended else self._queue.sketches()
         replies = ask([case for _, case in found], sketch=True) if found else []
         for (progress, case), reply in zip(found, replies, strict=True):
-            self._queue.push([_reaching(case, reply)], progress, -1, LARGEST_TOLD)
+            self._queue.push(_reaching(case, reply), progress, -1, LARGEST_TOLD)
 
     def _note(self, case: Case, reply: Probe | Failure) -> None:
         self.search.tried += 1
@@ -261,10 +263,13 @@ def _ran(search: Search, queue: _Queue, case: Case, probe: Probe, constants: Seq
         queue.push(_neighbours(case, constants), _FARTHEST, 1)
 
 
-def _reaching(case: Case, reply: Probe | Failure) -> Case:
-    """The case with tensors in which its indices are, as far as a sketch came."""
+def _reaching(case: Case, reply: Probe | Failure) -> Iterator[Case]:
+    """The case with sizes that tiles need, and with tensors in which its indices are, as far as a sketch came."""
     grown = {name: replace(tensors(case)[name], shape=shape) for name, shape in reply.reach if name in tensors(case)}
-    return replace(case, args={**case.args, **grown})
+    whole = replace(case, args={**case.args, **grown})
+    guesses = in_turn(*(moved(whole, size, new) for size, new in reply.outgrown))
+    yield from itertools.islice(guesses, _GUESSES)
+    yield whole
 
 
 def _failed(

@@ -80,7 +80,7 @@ def answer(request: Request) -> Reply:
         failure = failure_of(error, request)
         if request.kind != "probe":
             return failure
-        return replace(explaining.explained(failure, error), reach=extents.so_far())
+        return replace(explaining.explained(failure, error), reach=extents.so_far(), outgrown=extents.outgrown())
 
 
 def _answer(request: Request) -> Reply:
@@ -104,6 +104,7 @@ def _answer(request: Request) -> Reply:
             mixed=_mixes(run),
             spread=_spreads(run),
             reach=extents.so_far(),
+            outgrown=extents.outgrown(),
         )
     return run
 

@@ -36,7 +36,7 @@ class Request:
     is that of the file's kernels. ``conditions``: watch how those of the user's code go. ``by_reciprocal``: compute
     quotients as a kernel of Beta 2 does (:mod:`.isa.quotients`). ``function``: launch a function, too, that was a
     kernel before a rewrite left it to the kernels that call it. ``sketch``: cut loops short, and note how far indices
-    of arguments reach instead of refusing them.
+    reach instead of refusing them.
     """
 
     kind: str
@@ -93,7 +93,8 @@ class Probe:
     """A run that ended well: its outputs, instructions and seconds, and how its conditions went, if that was asked.
 
     ``mixed``: did a matmul get float32 and another type, which one of Beta 2 refuses? ``spread``: did a store repeat
-    elements of its tile? ``reach``: the arguments that a sketch found too small, and shapes that are not.
+    elements of its tile? ``reach``: the arguments that a sketch found too small, and shapes that are not; ``outgrown``:
+    sizes of tiles on the chip that it found too small, and what they must be.
     """
 
     outputs: int
@@ -103,6 +104,7 @@ class Probe:
     mixed: bool = False
     spread: bool = False
     reach: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    outgrown: tuple[tuple[int, int], ...] = ()
     reads: Reads = field(default=Reads(), compare=False)
 
 

@@ -83,10 +83,10 @@ def test_without_being_asked_an_index_out_of_bounds_is_an_error(tmp_path: Path) 
     assert isinstance(reply, Failure) and "Out-of-bound access for tensor `gains`" in reply.message and not reply.reach
 
 
-def test_an_index_of_a_tile_is_checked_in_a_sketch(tmp_path: Path) -> None:
+def test_an_index_of_a_tile_is_noted_in_a_sketch(tmp_path: Path) -> None:
     source = FIXED.replace("nl.multiply(tile, gain", "nl.multiply(tile[rows + 1, columns], gain")
     reply = asked(tmp_path, source, sketch=True, x=(448, 96), gains=(7, 1, 96))
-    assert isinstance(reply, Failure) and "Out-of-bound access" in reply.message
+    assert isinstance(reply, Probe) and reply.outgrown == ((64, 65),) and not reply.reach, reply
 
 
 SLOW = """
@@ -129,6 +129,29 @@ def scaled(x, gains):
     nl.store(out[rows, columns], nl.multiply(nl.load(x[rows, columns]), nl.load(gains[rows, columns])))
     return out
 """
+
+
+LOCAL = """
+def scaled(x, gains):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    for k in nl.affine_range(6):
+        part = nl.multiply(tile[:, nl.ds(k * 16, 16)], nl.load(gains))
+        nl.store(out[:, nl.ds(k * 16, 16)], part)
+    return out
+"""
+
+
+def test_sizes_of_tiles_that_are_too_small_are_told_and_given_to_the_arguments_that_have_them(tmp_path: Path) -> None:
+    """No index of ``x`` tells its size: a tile that is loaded from all of it is too small for six chunks."""
+    source = f"@nki.jit{LOCAL}"
+    reply = asked(tmp_path, source, sketch=True, x=(64, 20), gains=(64, 16))
+    assert isinstance(reply, Probe) and reply.outgrown == ((20, 96),) and not reply.reach, reply
+    refused = asked(tmp_path, source, sketch=False, x=(64, 20), gains=(64, 16))
+    assert isinstance(refused, Failure) and "tensor `tile` on dimension 1" in refused.message and not refused.outgrown
+    with pool(1) as workers:
+        (found,) = suggestions(workers, str(tmp_path / "k.py"), (), Budget(20.0, Limits(60.0, 4 << 30)))
+    assert found.cases[0].args["x"].shape[1] >= 96 and found.tried <= 24
 
 
 def test_all_programs_of_a_grid_are_seen_though_an_output_is_as_small_as_an_argument(tmp_path: Path) -> None:

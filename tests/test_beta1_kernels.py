@@ -144,6 +144,25 @@ def test_a_declared_psum_tile_is_no_operand_of_a_matmul() -> None:
         kernel(np.zeros((3, 4), np.float32), np.zeros((4, 5), np.float32))
 
 
+@pytest.mark.parametrize("dtype", ["float8_e5m2", "float32"])
+def test_a_double_row_matmul_takes_fp8_alone(dtype: str) -> None:
+    """TensorE packs two of these into one element (NKI API, ``nki.isa.matmul_perf_mode``): "Double FP8 mode"."""
+
+    @nki.jit
+    def kernel(a: Any) -> Any:
+        out = nl.ndarray((16, 16), dtype=nl.float32, buffer=nl.shared_hbm)
+        tile = nl.load(a, dtype=getattr(nl, dtype))
+        nl.store(out, nl.copy(nisa.nc_matmul(tile, tile, perf_mode="double_row_gen3")))
+        return out
+
+    a = np.ones((32, 2, 16), np.float32)
+    if dtype == "float32":
+        with pytest.raises(KernelError, match="double_row_gen3 stationary must be float8_e4m3 or float8_e5m2, not flo"):
+            kernel(a)
+    else:
+        assert (kernel(a) == 64).all()
+
+
 def test_an_argument_that_is_only_described_is_zeros() -> None:
     """The matrix multiplication tutorial benchmarks with ``nt.tensor[[8192, 4096], nl.bfloat16]``."""
 

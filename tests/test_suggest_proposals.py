@@ -188,6 +188,33 @@ def test_numbers_are_sizes_that_the_asserts_allow(tmp_path: Path) -> None:
         assert found.args["tile"] == n and m % found.args["heads"] == 0 and found.args["heads"] > 2
 
 
+@pytest.mark.parametrize(
+    ("launch", "grid"),
+    [
+        ("k[nl.nc(cores)](x, 4, cores)", (2, 2)),
+        ("k[rows, cores](x, tile=4, cores=cores)", (2, 2)),
+        ("k[nl.nc(2)](x, 4, 2)", (2, 2)),
+        ("other[nl.nc(cores)](x, 4, cores)", (2, 2)),
+    ],
+)
+def test_a_launch_hands_over_the_extent_of_its_grid(tmp_path: Path, launch: str, grid: tuple[int, ...]) -> None:
+    source = f"""
+def run(x, rows, cores):
+    return {launch}
+
+def k(x, tile, cores=1):
+    n, m = x.shape
+    core = nl.program_id(0) + nl.program_id(1)
+    assert n == 64 * cores
+"""
+    told = "(cores)" in launch or "cores=cores" in launch
+    is_handed = told and not launch.startswith("other")
+    for found in proposals(tmp_path, source, 3):
+        assert found.args.get("cores") == (2 if is_handed else None)
+        assert found.args["x"].shape[0] == (128 if is_handed else 64)
+    assert proposals(tmp_path, source, 1)[0].grid == grid
+
+
 def test_a_name_of_the_module_is_not_that_of_the_kernel(tmp_path: Path) -> None:
     source = "n = 4096\nm = 64\n\ndef k(x):\n    n, _ = x.shape\n    assert n == 4 * m\n"
     assert shapes(proposals(tmp_path, source)[0])["x"][0] == 256  # type: ignore[index]  # a shape

@@ -213,7 +213,7 @@ def _check(tile: Strided, where: Region, valid: Array, chosen: Array | None) -> 
     bad = ~valid if chosen is None else ~valid & chosen
     if not bad.any():
         return
-    if tile.gather is None and is_noted(tile.alloc):
+    if tile.gather is None and is_noted():
         _note(tile, where, chosen)
         return
     if tile.gather is None:

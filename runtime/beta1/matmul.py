@@ -20,6 +20,7 @@ from ..errors import KernelError, NotModelled
 from ..isa.core import result_of
 from ..memory import Array, Computed, View
 from ..numerics import FLOAT32
+from ..spec.dtypes import DOUBLE_FP8
 from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX
 from .operands import mismatch
 from .pending import Call, call_of, in_sbuf
@@ -213,6 +214,10 @@ def _double_row(call: Call, a: Tile, b: Tile, perf_mode: str) -> Tile:
         raise KernelError(
             "", f"double row matmul takes (K, 2, M) and (K, 2, N), got {list(a.shape)} and {list(b.shape)}"
         )
+    for role, tile in (("stationary", a), ("moving", b)):
+        if tile.dtype.name not in DOUBLE_FP8:
+            wanted = " or ".join(DOUBLE_FP8)
+            raise KernelError("", f"nc_matmul: with {perf_mode} {role} must be {wanted}, not {tile.dtype.name}")
     shape = (a.shape[2], b.shape[2])
     if call.region.rank or call.region.skip:
         raise NotModelled("a mask on a double row matmul")

@@ -413,7 +413,7 @@ def _is_outside(limit: Limit, lows: list[int], shape: Shape, alloc: Allocation) 
         last += max(start, end)
     if first >= 0 and last < limit.size:
         return False
-    if first >= 0 and is_noted(alloc):
+    if first >= 0 and is_noted():
         note(alloc, limit.dimension, limit.size, int(last))
         return True
     raise KernelError(

@@ -7,6 +7,7 @@ from typing import Any
 from .. import isa, session
 from ..errors import KernelError, NotModelled, TypesDiffer
 from ..numerics import FLOAT32, is_integer
+from ..spec.dtypes import DOUBLE_FP8
 from ..spec.hardware import PARTITIONS
 from ..spec.instructions import NATIVE_TRANSPOSE, VECTOR_TRANSPOSE
 from . import state, values
@@ -89,10 +90,9 @@ def _check_double_row(left: NkiTensor, right: NkiTensor) -> None:
     if session.current().machine.target.version < 3:
         raise KernelError("", "nc_matmul: perf_mode double_row needs NeuronCore-v3 or later")
     for role, tensor in (("stationary", left), ("moving", right)):
-        if tensor.dtype.name not in ("float8_e4m3", "float8_e5m2"):
-            raise KernelError(
-                "", f"nc_matmul: with double_row {role} must be float8_e4m3 or float8_e5m2, not {tensor.dtype.name}"
-            )
+        if tensor.dtype.name not in DOUBLE_FP8:
+            wanted = " or ".join(DOUBLE_FP8)
+            raise KernelError("", f"nc_matmul: with double_row {role} must be {wanted}, not {tensor.dtype.name}")
         if tensor.array.ndim < 3 or tensor.array.shape[1] != 2:
             raise KernelError(
                 "", f"nc_matmul: with double_row {role} must have shape (partitions, 2, ...), not {tensor.shape}"

@@ -224,8 +224,8 @@ class Failure:
     of the same files fail in the same way? (A time limit may not be met again.) ``trail`` are the file and the line of
     each function of the user's that ran, outermost first, ``compared`` what a failed ``assert`` compared, and
     ``reached`` the number of lines whose instructions had run, if asked. ``of_sizes``: did an instruction refuse
-    operands of different sizes? ``of_types``: of different types? ``reach``: as of a probe that ended well.
-    ``seconds``: what its process had.
+    operands of different sizes? ``of_types``: of different types? ``reach``, ``outgrown``: as of a probe that
+    ended well. ``seconds``: what its process had.
     """
 
     undecided: bool
@@ -242,6 +242,7 @@ class Failure:
     of_sizes: bool = False
     of_types: bool = False
     reach: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    outgrown: tuple[tuple[int, int], ...] = ()
     seconds: float = field(default=0.0, compare=False)
 
 

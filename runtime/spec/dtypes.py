@@ -150,3 +150,7 @@ def weak_type(scalar: type) -> str:
     if issubclass(scalar, bool):
         return "uint8"
     return "int32" if issubclass(scalar, int) else "float32"
+
+
+DOUBLE_FP8 = ("float8_e4m3", "float8_e5m2")
+"""What TensorE multiplies in pairs (``double_row``: "Double FP8 mode", NKI API, ``nki.isa.matmul_perf_mode``)."""
