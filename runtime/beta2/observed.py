@@ -16,7 +16,7 @@ from ..legality.rules_dynamic import carried, escaping
 from ..legality.rules_values import OPERATOR_SYMBOLS
 from ..recompiled import recompiled
 from ..source import function_source
-from ..spec.grammar import copied
+from ..spec.grammar import copied, nodes_of, statements
 from .gather import Gathered, refused, violation_text
 from .python_values import FUNCTION_NAMES, METHOD_NAMES, OF_INTS
 
@@ -69,11 +69,11 @@ def _compiled(item: Gathered) -> CodeType | None:
     """``None`` where the source is not known, or cannot be compiled outside of its class."""
     function = item.function
     found = function_source(function.__code__)
-    if found is None or any(_is_private(node) for node in ast.walk(found)):
+    if found is None or any(_is_private(node) for node in nodes_of(found)):
         return None
     tree = copied(found)
-    refusals = _refusals(tree, item.violations)
-    observer = _Observer(tree, refusals)
+    refusals = _refusals(tree, item.violations) if item.violations else {}
+    observer = _Observer(found, refusals)
     tree.body = observer.statements(tree.body)
     tree.body[:0] = refusals.get(id(tree), [])
     made = recompiled(function, tree, function.__code__.co_freevars)
@@ -122,13 +122,13 @@ def _call(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
 
 class _Observer(ast.NodeTransformer):
     """Puts stand-ins for operators, conditions, subscripts and calls of Python's own functions, and ``refusals``
-    before the statements that they are of."""
+    before the statements that they are of. ``function`` is what a copy of is changed."""
 
     def __init__(self, function: ast.FunctionDef, refusals: dict[int, list[ast.stmt]]) -> None:
-        self.function, self.refusals = copied(function), refusals
+        self.function, self.refusals = function, refusals
         self.originals = {
             (node.lineno, node.col_offset): node
-            for node in ast.walk(self.function)
+            for node in statements(function)
             if isinstance(node, (ast.If, ast.While))
         }
 

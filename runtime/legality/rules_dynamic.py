@@ -7,8 +7,11 @@ all iterations, and of a branch on a register both sides are, one after the othe
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
+from ..spec.grammar import nodes_of
 from ..spec.versions import FUNCTION_LOOPS
 from .model import RuleDoc, Violation, kernel
 from .rules_loops import CHANGING_METHODS
@@ -125,12 +128,18 @@ def escaping(branch: ast.If, function: ast.FunctionDef | ast.AsyncFunctionDef) -
 
 def _read_outside(branch: ast.If, function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     """The names that code outside of the sides of ``branch`` reads."""
-    inside = {id(node) for statement in [*branch.body, *branch.orelse] for node in ast.walk(statement)}
-    return {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in inside
-    }
+    inside = Counter(name for statement in [*branch.body, *branch.orelse] for name in _names_read(statement))
+    return {name for name, count in _reads(function).items() if count > inside[name]}
+
+
+@lru_cache(maxsize=64)
+def _reads(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Counter[str]:
+    """How often a function reads each name."""
+    return Counter(_names_read(function))
+
+
+def _names_read(node: ast.AST) -> list[str]:
+    return [n.id for n in nodes_of(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
 
 
 def _events(node: ast.AST) -> Iterator[tuple[str, str]]:
