@@ -34,6 +34,7 @@ from nki_migrate.runtime.messages import Reply, Request
 from nki_migrate.runtime.pool import Worker, pool
 from nki_migrate.runtime.spec.versions import DEFAULT
 from nki_migrate.verify import judged
+from one_process import OneProcess
 
 pytest.register_assert_rewrite("isa_checks")
 # No property depends on how fast the machine is.
@@ -125,36 +126,37 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
         outcome = complete(source, rewrite(source, options, "old.py"), options)
         return outcome, objection(source, outcome, options, "old.py", rewrite)
 
-    with pool(1) as workers:
+    workers = OneProcess()
 
-        def migrated(
-            source: str,
-            args: dict[str, Any],
-            options: Options | None = None,
-            *,
-            kernel: str = "k",
-            grid: tuple[int, ...] = (),
-            make: dict[str, Any] | None = None,
-        ) -> Migration:
-            options = options or Options()
-            outcome, refused = checked(source, options)
-            number = next(numbers)
-            replies = []
-            for name, text in (("old", source), ("new", outcome.source)):
-                path = folder / f"{name}_{number}.py"
-                path.write_text(text, encoding="utf-8")
-                case = Case(kernel, "case", "", grid=grid, args=args, target=str(options.target), make=make)
-                replies.append(workers.submit(Request("run", str(path), case, HARDWARE)))
-            before, after = (reply.result() for reply in replies)
-            result = judged(case, LEVELS, before, after, None)
-            trouble = [f"{p.side}: {p.verdict.value}: line {p.line}: {p.message}" for p in result.problems]
-            for level in result.levels:
-                if level.verdict.value != "equal":
-                    trouble += [f"{level.level}: {level.verdict.value}: {level.summary}"]
-                    trouble += [f"    {difference.message}" for difference in level.differences[:3]]
-            return Migration(outcome, refused, before, after, tuple(trouble))
+    def migrated(
+        source: str,
+        args: dict[str, Any],
+        options: Options | None = None,
+        *,
+        kernel: str = "k",
+        grid: tuple[int, ...] = (),
+        make: dict[str, Any] | None = None,
+    ) -> Migration:
+        options = options or Options()
+        outcome, refused = checked(source, options)
+        number = next(numbers)
+        replies = []
+        for name, text in (("old", source), ("new", outcome.source)):
+            path = folder / f"{name}_{number}.py"
+            path.write_text(text, encoding="utf-8")
+            case = Case(kernel, "case", "", grid=grid, args=args, target=str(options.target), make=make)
+            replies.append(workers.submit(Request("run", str(path), case, HARDWARE)))
+        before, after = (reply.result() for reply in replies)
+        result = judged(case, LEVELS, before, after, None)
+        trouble = [f"{p.side}: {p.verdict.value}: line {p.line}: {p.message}" for p in result.problems]
+        for level in result.levels:
+            if level.verdict.value != "equal":
+                trouble += [f"{level.level}: {level.verdict.value}: {level.summary}"]
+                trouble += [f"    {difference.message}" for difference in level.differences[:3]]
+        return Migration(outcome, refused, before, after, tuple(trouble))
 
-        yield migrated
+    yield migrated
+    workers.close()
 
 
 @pytest.fixture(scope="session")

@@ -218,7 +218,7 @@ def test_a_kernel_for_which_nothing_runs_is_told(tmp_path: Path, capsys: pytest.
         HEAD + "@nki.jit\ndef never(x):\n    P, F = x.shape\n    assert P == 128 and F == 512\n"
         "    raise ValueError('never')\n"
     )
-    code, out, err = suggest(capsys, str(tmp_path / "k.py"), "--seconds", "10")
+    code, out, err = suggest(capsys, str(tmp_path / "k.py"), "--seconds", "4")
     assert (code, out) == (1, "") and "never: no case of" in err and "ValueError: never" in err
     assert "ended at k.py:10 (`raise ValueError('never')`)" in err
 

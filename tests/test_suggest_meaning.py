@@ -118,7 +118,7 @@ def test_a_matmul_gets_one_kind_of_floats(tmp_path: Path) -> None:
 
 
 def test_parts_of_kernels_have_their_reason(tmp_path: Path) -> None:
-    suggested = found(tmp_path, PARTS, 8.0)
+    suggested = found(tmp_path, PARTS, 5.0)
     assert suggested["whole"].cases and not suggested["rows"].cases
     assert suggested["rows"].reason == f"{HELPS}: 'whole' calls it"
 

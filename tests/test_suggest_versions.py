@@ -41,7 +41,7 @@ def test_cases_of_an_older_version_name_it_and_verify_across_versions(
     old, new, cases = tmp_path / "old.py", tmp_path / "new.py", tmp_path / "cases.toml"
     old.write_text(KERNEL.format(memory="hbm"))
     new.write_text(KERNEL.format(memory="shared_hbm"))
-    code, out, err = run(capsys, "cases", "suggest", "--jobs", 1, "--seconds", 20, old)
+    code, out, err = run(capsys, "cases", "suggest", "--jobs", 1, "--seconds", 6, old)
     assert (code, out) == (1, "") and "in NKI 0.6 outputs must be in nl.shared_hbm" in err
     code, out, err = run(capsys, "cases", "suggest", "--jobs", 1, "--seconds", 20, "--target", "0.2", old)
     cases.write_text(out)
