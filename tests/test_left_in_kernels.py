@@ -75,7 +75,7 @@ LEFT: dict[str, list[tuple[str, str]]] = {
     ],
     "NKI025": [
         ("", VECTORS + "t[j, i] = nl.add(t[j, i], 1.0, mask=(i < 3) & (j + i > 60))"),
-        ("", VECTORS + "m = i < n\nt[j, i] = nl.add(t[j, i], 1.0, mask=m if flag else j < 3)"),
+        ("", VECTORS + "m = i < n\nt[j, i] = nl.add(t[j, i], 1.0, mask=m if bool(flag) else j < 3)"),
     ],
     "NKI026": [
         ("", "c = nl.shared_constant(np.tri(128, 64).astype(np.float32))\nt = nl.add(t, nl.load(c))"),

@@ -18,6 +18,7 @@ from ..expr.values import Value
 from ..lower.assumptions import best_observed, with_assumptions
 from ..model import Options, Outcome
 from ..plan import dead_names, early_assertions, support_imports
+from ..plan.branched_choices import is_choice
 from ..plan.grids.rewriting import Relaunched
 from ..plan.keyword_arguments import expand
 from ..plan.variable_arguments import name_arguments
@@ -140,13 +141,35 @@ def _rewritten_together(
 ) -> dict[str, Outcome]:
     """The outcomes for the Beta 1 modules ``read``, and for those of ``plain`` that they import.
 
-    Some are ``changed`` already.
+    Some are ``changed`` already. Statements that are left alone are tried again with their choices as an ``if``: one
+    may hide another. The attempt that leaves least counts.
     """
-    outcomes: dict[str, Outcome] = {}
+    best, further = _attempted(dict(read), plain, options, homes, changed, {})
+    choices: dict[str, set[int]] = {path: set() for path in further}
+    while options.enabled(LANGUAGE) and any(further[path] - choices[path] for path in further):
+        choices = {path: lines | choices[path] for path, lines in further.items()}
+        outcomes, further = _attempted(dict(read), plain, options, homes, changed, choices)
+        best = min(best, outcomes, key=_count_left)
+    return best
+
+
+def _count_left(outcomes: Mapping[str, Outcome]) -> int:
+    return sum(finding.applicability == "manual" for outcome in outcomes.values() for finding in outcome.findings)
+
+
+def _attempted(
+    read: dict[str, Source],
+    plain: dict[str, Source],
+    options: Options,
+    homes: Mapping[str, Homes],
+    changed: set[str],
+    choices: Mapping[str, set[int]],
+) -> tuple[dict[str, Outcome], dict[str, set[int]]]:
+    """The outcomes with these choices as an ``if``, and the lines of those that were left alone."""
     trees = {path: source.tree for path, source in read.items()}
     read |= {path: plain[path] for path in imported(trees, lambda path: plain[path].tree, plain)}
     originals = {path: source.text for path, source in read.items()}
-    texts = texts_of(read, options)
+    texts = texts_of(read, options, choices)
     read, grids = texts.sources, texts.grids
     changed = changed | {path for path, source in read.items() if source.text != originals[path]}
     if options.enabled(LANGUAGE) and any(map(_has_open_arguments, read.values())):
@@ -156,6 +179,21 @@ def _rewritten_together(
         name_arguments(program, walked)
         expand(program, walked)
         trees_changed()
+    modules = _planned(read, options, grids, homes)
+    outcomes: dict[str, Outcome] = {}
+    for module in modules:
+        grid = grids[module.path]
+        outcome = _outcome(module, originals[module.path], grid.said, module.path in changed)
+        outcomes[module.path] = texts.joined(module.path, outcome)
+    left = {module.path: {s.lineno for s in module.plan.kept if is_choice(s)} for module in modules}
+    lines = {path: {texts.place_of_choice(path, line) for line in found} for path, found in left.items()}
+    return outcomes | _left_together(modules, outcomes, originals), lines
+
+
+def _planned(
+    read: Mapping[str, Source], options: Options, grids: Mapping[str, Relaunched], homes: Mapping[str, Homes]
+) -> list[Module]:
+    """The modules with their edits planned, under premises that none of them asks to be others."""
     to_list: dict[Position, str] = {}
     resized: frozenset[Resized] = frozenset()
     carried: dict[tuple[Position, str], Value] = {}
@@ -165,11 +203,7 @@ def _rewritten_together(
         premises = {path: _premises(grids[path], homes.get(path, {}), to_list, resized, carried) for path in read}
         modules, variants = planned(read, options, premises, variants)
         if not any(map(asks_for_more, modules)):
-            for module in modules:
-                grid = grids[module.path]
-                outcome = _outcome(module, originals[module.path], grid.said, module.path in changed)
-                outcomes[module.path] = texts.joined(module.path, outcome)
-            return outcomes | _left_together(modules, outcomes, originals)
+            return modules
         blocked = {place: reason for module in modules for place, reason in module.plan.blocked.items()}
         to_list, resized = {**to_list, **blocked}, resized.union(*(module.plan.to_resize for module in modules))
         left = {place: value for module in modules for place, value in module.plan.carried.items()}

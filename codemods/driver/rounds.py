@@ -50,7 +50,9 @@ def planned(
     if any(map(asks_for_more, modules.values())):
         return list(modules.values()), variants
     if any(len(kinds) > 1 for kinds in variants.values()):
-        shared = copies_needed(modules.values())
+        needed = copies_needed(modules.values())
+        # Where the rounds ran out, the calls of the last may have told another number of kinds than it was read for.
+        shared = {f: copies for f, copies in needed.items() if len(copies) == len(variants.get(f, copies))}
         if not settled or not all(map(_keeps_all, shared.values())):
             last = {p: replace(known, variants=variants, shared=shared) for p, known in premises.items()}
             modules = _walked(sources, options, last)

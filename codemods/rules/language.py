@@ -11,6 +11,8 @@ do ``sorted``, ``min`` and ``max`` with a key, after a loop that lists the keys.
 ``list(filter(lambda x: c, a))`` are loops like those of comprehensions, which may run over a ``zip``.
 A list of tiles that a kernel fills stays one: ``[nl.load(...) for i in a]`` becomes a loop that appends, and a tile in
 ``[nl.load(...), nl.load(...)]`` or ``tiles.append(nl.load(...))`` gets a name first (:mod:`~..lower.listed_tiles`).
+``y = nl.add(x, b) if b is not None else x`` becomes an ``if`` with an assignment in each branch, as does any statement
+with a choice that could not be rewritten else (:mod:`~..plan.branched_choices`).
 ``isinstance(a, (A, B))`` becomes ``isinstance(a, A) or isinstance(a, B)``: with several types Beta 2 answers false.
 ``a & b`` of two truth values becomes ``a and b``, ``rate > 0`` of a parameter or field that is annotated as a float, or
 that an instruction gets as ``operand0=``, ``float(rate) > 0.0``: the front end compares the types of numbers before
@@ -36,4 +38,4 @@ from __future__ import annotations
 from ..syntax import codes
 
 CODE = codes.LANGUAGE
-GOLDENS = ("forbidden_language", "keyword_dictionary", "instance_of_types", "listed_tiles")
+GOLDENS = ("forbidden_language", "keyword_dictionary", "instance_of_types", "listed_tiles", "chosen_values")
