@@ -42,6 +42,9 @@ from .moved_comments import MovedComments
 from .parameters import bare, by_lines, further_parameter, without_stars, written_parameter
 from .parsed_statements import statements_of
 
+_SPACE = 2
+"""Blanks in front of a comment that is not aligned with others."""
+
 
 def applied(module: Module) -> tuple[str, ast.Module, Origins]:
     """The module's new text, its tree, and where its statements come from. No edit: the old text has no origins."""
@@ -161,10 +164,22 @@ class _Rebuild:
         if end is not None and end not in beside.placed and isinstance(node, cst.SimpleStatementLine):
             simple = [at for at in (-1, 0) if new and isinstance(new[at], cst.SimpleStatementLine)]
             if simple:
-                new[simple[0]] = new[simple[0]].with_changes(trailing_whitespace=node.trailing_whitespace)
+                new[simple[0]] = self._with_end(new[simple[0]], statements[-1], node.trailing_whitespace)
             elif new or not self._goes(end, statements):
                 lines.append(cst.EmptyLine(comment=end))
         return new, lines
+
+    def _with_end(self, new: Statement, old: ast.stmt, end: cst.TrailingWhitespace) -> Statement:
+        """A new statement with the comment behind the old one, in its column where comments are aligned and it fits."""
+        space = len(end.whitespace.value)
+        if space > _SPACE:
+            _, column = self.module.source.place(self.module.source.span(old)[1])
+            lines = cst.Module([]).code_for_node(new).rstrip().split("\n")
+            length = self.depth * len(self.indent) + len(lines[-1])
+            gap = column + space - length
+            fits = _SPACE < gap <= 2 * space
+            end = end.with_changes(whitespace=cst.SimpleWhitespace(" " * (gap if fits else _SPACE)))
+        return new.with_changes(trailing_whitespace=end)
 
     def _instead(self, old: ast.stmt, beside: ArgumentComments | None) -> list[Statement]:
         """The statements that stand for an old one, with the comments of its arguments."""
