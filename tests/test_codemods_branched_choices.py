@@ -66,6 +66,14 @@ def test_a_comment_behind_comes_above_and_a_long_statement_keeps_its_lines(migra
         assert migration.objection is None and migration.trouble == () and not migration.outcome.findings
 
 
+@pytest.mark.parametrize("p", [True, False])
+def test_a_flag_that_decides_which_instructions_a_product_is_is_a_choice(migrate, p):
+    body = "v = nl.matmul(t, u, transpose_x=not p)\nnl.store(out[0], v)"
+    assert written(body).startswith("if not p:\n") and "else:\n" in written(body)
+    migration = migrate(kernel(body), {"x": TensorSpec((8, 8), "float32", "normal"), "p": p})
+    assert migration.objection is None and migration.trouble == () and not migration.outcome.findings
+
+
 def test_a_finding_in_a_branch_is_about_the_line_of_the_choice():
     source = kernel("v = nl.add(t, u) if p else t\nw = nl.no_such(t) if p else t\nnl.store(out[0], v)")
     outcome = rewrite(source, Options(unsafe=True))

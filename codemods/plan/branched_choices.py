@@ -1,7 +1,8 @@
 """Statements with a value that a condition chooses, as an ``if``: ``y = nl.add(x, b) if b is not None else x``.
 
-An instruction of Beta 2 is a statement, which cannot stand in one side of an expression. Only statements that would be
-left alone are written so: a choice between two numbers, types or whole tensors stays one.
+An instruction of Beta 2 is a statement, which cannot stand in one side of an expression. ``transpose_x=flag`` decides
+which instructions a product is, and is a choice of ``True`` or ``False``. Only statements that would be left alone are
+written so: a choice between two numbers, types or whole tensors stays one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from .line_origins import Edit, comments, edited, inside_strings, lines_of, marg
 _STATEMENTS = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
 _LATE = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.BoolOp, ast.JoinedStr)
 """What may evaluate a part of it never, or several times."""
+_DECIDING = ("transpose_x",)
+"""Truths that decide which instructions a call is."""
+_TOLD = (ast.Constant, ast.IfExp)
 _PLAIN = (ast.Name, ast.Constant, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp)
 _KINDS = (*_PLAIN, ast.expr_context, ast.cmpop, ast.boolop, ast.unaryop, ast.operator)
 
@@ -78,6 +82,8 @@ def _choices(node: ast.AST) -> Iterator[ast.IfExp]:
     for child in children(node):
         if isinstance(child, ast.IfExp):
             yield child
+        elif isinstance(child, ast.keyword) and child.arg in _DECIDING and not isinstance(child.value, _TOLD):
+            yield ast.copy_location(ast.IfExp(child.value, ast.Constant(True), ast.Constant(False)), child.value)
         elif not isinstance(child, _LATE):
             yield from _choices(child)
 
@@ -130,11 +136,15 @@ def _with(source: Source, statement: ast.stmt, choice: ast.IfExp, side: ast.expr
     is_whole = getattr(statement, "value", None) is choice
     if is_whole and before.rstrip().endswith("(") and behind.lstrip().startswith(")"):
         before, behind = f"{before.rstrip()[:-1].rstrip()} ", behind.lstrip()[1:]
-    text = _one_line(source, side) if is_whole else source.segment(side)
+    text = _one_line(source, side) if is_whole else _text(source, side)
     return f"{before}{text}{behind}".replace("\n", f"\n{indent}")
 
 
 def _one_line(source: Source, node: ast.expr) -> str:
     """The text of an expression that nothing else holds together over several lines."""
-    text = source.segment(node)
+    text = _text(source, node)
     return f"({text})" if "\n" in text else text
+
+
+def _text(source: Source, node: ast.expr) -> str:
+    return source.segment(node) if hasattr(node, "lineno") else ast.unparse(node)
