@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from nki_migrate import codemods
 from nki_migrate.codemods import components
-from nki_migrate.codemods.project.links import imported
+from nki_migrate.codemods.project.links import imported, importing
 from nki_migrate.codemods.syntax.node_index import trees_kept
+from nki_migrate.runtime.spec.launchers import KERNEL_DECORATORS
 
 from .errors import FileError
 from .reports import Report, parsed
@@ -28,6 +29,8 @@ LARGE = 300_000
 """A file of more bytes is rewritten with nothing beside it: its trees take some hundred times as many."""
 _ACTING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Call)
 
+_DECORATORS = {name.rpartition(".")[2] for name in KERNEL_DECORATORS}
+
 Work = tuple[int, str, bytes]
 """One file: its place among the files, its path, its bytes."""
 
@@ -36,12 +39,14 @@ Work = tuple[int, str, bytes]
 class Head:
     """What is kept of a file's tree: its imports, and the names of shipped kernels that it uses, if it uses any.
 
-    ``is_data``: it only binds names to values that it writes out. Nothing in it runs in a kernel or launches one.
+    ``kernels`` are the names of its functions that host code launches. ``is_data``: it only binds names to values that
+    it writes out. Nothing in it runs in a kernel or launches one.
     """
 
     imports: ast.Module
     names: frozenset[str]
     uses_shipped: bool
+    kernels: frozenset[str]
     is_data: bool
 
 
@@ -62,7 +67,17 @@ def head(data: bytes) -> Head:
     uses = codemods.imports_shipped(alone)
     names = frozenset(codemods.shipped_names(tree)) if uses else frozenset()
     is_data = len(data) > LARGE and not any(isinstance(node, _ACTING) for node in ast.walk(tree))
-    return Head(alone, names, uses, is_data)
+    return Head(alone, names, uses, frozenset(_kernels(tree)), is_data)
+
+
+def _kernels(tree: ast.Module) -> Iterator[str]:
+    """The names of functions with a decorator that makes kernels."""
+    for node in tree.body:
+        for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+            named = decorator.func if isinstance(decorator, ast.Call) else decorator
+            last = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
+            if last in _DECORATORS:
+                yield node.name  # type: ignore[union-attr]  # a function
 
 
 @trees_kept()
@@ -81,7 +96,10 @@ def grouped_files(
     homes = _homes(trees, skipped, options)
     trees |= _with_imports(work, homes, options)
     data = [name for name, each in found.items() if each.is_data]
-    return _groups([*work, *_imported(trees, skipped)], trees, data), homes
+    further = [*_launching(found, skipped), *_imported(trees, skipped)]
+    files = {name_of(item): item for item in [*work, *further]}
+    trees |= {name_of(item): codemods.imports_alone(_tree(item[2])) for item in further}
+    return _groups(list(files.values()), trees, data), homes
 
 
 def _few_trees(work: list[Work], found: Mapping[str, Head]) -> dict[str, ast.Module]:
@@ -120,11 +138,20 @@ def _with_imports(work: list[Work], homes: Mapping[str, Homes] | None, options: 
     return {name: ast.parse(with_imports(text, (homes or {})[name], options)) for name, text in texts.items()}
 
 
-def _imported(trees: dict[str, ast.Module], skipped: dict[int, Report]) -> list[Work]:
-    """The files that do not name NKI, but that files which do import: kernels may use their classes and functions.
+def _launching(found: Mapping[str, Head], skipped: dict[int, Report]) -> list[Work]:
+    """The files that do not name NKI, but import files that do, and name kernels of theirs: they may launch these."""
+    names = {name.encode() for each in found.values() for name in each.kernels}
+    if not names:
+        return []
+    named = re.compile(rb"\b(" + b"|".join(map(re.escape, sorted(names))) + rb")\b")
+    plain = [(index, report.path, report.before or b"") for index, report in skipped.items()]
+    files = {name_of(item): item for item in plain if item[1].endswith(".py") and named.search(item[2])}
+    trees = {name: codemods.imports_alone(_tree(item[2])) for name, item in files.items()}
+    return [files[name] for name in importing(found, trees)]
 
-    Their trees are added to ``trees``.
-    """
+
+def _imported(trees: Mapping[str, ast.Module], skipped: dict[int, Report]) -> list[Work]:
+    """The files that do not name NKI, but that files which do import: kernels may use their classes and functions."""
     plain = {name_of((0, report.path, b"")): index for index, report in skipped.items() if report.path.endswith(".py")}
     read: dict[str, ast.Module] = {}
 
@@ -134,7 +161,6 @@ def _imported(trees: dict[str, ast.Module], skipped: dict[int, Report]) -> list[
         return read[name] if tree.body else None
 
     names = imported(trees, tree_of, plain) if trees and plain else []
-    trees |= {name: read[name] for name in names}
     return [(plain[name], skipped[plain[name]].path, skipped[plain[name]].before or b"") for name in names]
 
 

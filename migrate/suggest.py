@@ -48,6 +48,7 @@ from .suggest_search import (
     elements,
     is_stop,
     with_varied_integers,
+    with_written_outputs,
     without_mixing,
 )
 
@@ -193,7 +194,8 @@ class _Work:
             others = [*self._options(case), *itertools.islice(_other_objects(case, self._starts(name, ())), _OTHERS)]
             ask = self._ask(deadline, conditions=True)
             covered = covering(search.found, others[: 2 * _OTHERS], ask, self.clock.over(deadline), named)
-            yield Suggestion(name, self._named(covered.cases), search.tried, unseen=covered.unseen)
+            cases = [with_written_outputs(case, ask) for case in covered.cases]
+            yield Suggestion(name, self._named(cases), search.tried, unseen=covered.unseen)
 
     def _searches(self, kernels: Sequence[str]) -> dict[str, Search]:
         """What the searches for the kernels come to, in two rounds: each has an equal part of half of the time, so that

@@ -23,7 +23,7 @@ from nki_migrate.runtime.messages import Probe
 
 from .suggest_clock import Over
 from .suggest_expressions import Unknown, evaluated
-from .suggest_parts import in_turn, moved, ranked, tensors, toggled, typed
+from .suggest_parts import in_turn, moved, ranked, shaped, tensors, toggled, typed
 from .suggest_proposals import LARGEST_TOLD, MAX_ELEMENTS
 from .suggest_repairs import repairs
 from .variants import resized, sizes, with_number
@@ -310,6 +310,21 @@ def without_mixing(found: tuple[Case, Probe], ask: Ask) -> tuple[Case, Probe]:
     replies = zip(others, ask(others), strict=True)
     ran = ((each, reply) for each, reply in replies if isinstance(reply, Probe) and reply.outputs and not reply.mixed)
     return next(ran, found)
+
+
+def with_written_outputs(case: Case, ask: Ask) -> Case:
+    """``case`` with output parameters as large as what the kernel writes, where that runs.
+
+    What it does not write keeps what the caller put there, which no kernel of Beta 2 knows.
+    """
+    if not any(spec.output for spec in tensors(case).values()):
+        return case
+    (reply,) = ask([case])
+    smaller = case
+    for name, shape in reply.written if isinstance(reply, Probe) else ():
+        smaller = shaped(smaller, name, shape) if all(shape) else smaller
+    (reply,) = ask([smaller]) if smaller != case else (None,)
+    return smaller if isinstance(reply, Probe) and reply.outputs else case
 
 
 def with_varied_integers(found: tuple[Case, Probe], ask: Ask) -> tuple[Case, Probe]:

@@ -25,7 +25,7 @@ import numpy as np
 from . import absent, cells, conditions, errors, explaining, extents, process, shims, versions
 from .abridging import abridged
 from .arguments import argument, arguments, needs_module
-from .cases import Case, CaseError
+from .cases import Case, CaseError, TensorSpec
 from .compare.trace import Failure, Packed, Run
 from .dialect import JIT, Frontend, Launch, frontends, memory_of
 from .isa.quotients import by_reciprocal
@@ -105,8 +105,19 @@ def _answer(request: Request) -> Reply:
             spread=_spreads(run),
             reach=extents.so_far(),
             outgrown=extents.outgrown(),
+            written=_written(run, request.case),
         )
     return run
+
+
+def _written(run: Run, case: Case) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The output parameters of a case, filled with 0, and the shapes in which all lies that is not 0 in them."""
+    names = [name for name, spec in case.args.items() if isinstance(spec, TensorSpec) and spec.output]
+    if len(names) != len(run.outputs):
+        return ()
+    places = [np.nonzero(np.asarray(output.array(), np.float32)) for output in run.outputs]
+    boxes = [tuple(int(axis.max(initial=-1)) + 1 for axis in place) for place in places]
+    return tuple(zip(names, boxes, strict=True))
 
 
 def _mixes(run: Run) -> bool:

@@ -159,6 +159,7 @@ FROM_THE_ORIGINAL = {
     "softmax_attention": "as launch_grid",
     "whole_numbers": "as random_numbers",
     "normalizations": "as random_numbers",
+    "written_parameter": "the kernel's other statements are rewritten already",
     "ladder_transposed": "the name of the new version beside the construct tells that the file is of that version",
     "ladder_views": "the marked subscript reads as one of the new version",
 }

@@ -14,6 +14,7 @@ from ..plan.index_functions import written_out
 from ..plan.inlining.rewriting import in_place
 from ..plan.line_origins import place_in_input
 from ..plan.long_lines import fitted
+from ..plan.returned_outputs import returned
 from ..syntax.source import Source
 
 _DEPTH = 8
@@ -47,12 +48,14 @@ def texts_of(sources: Mapping[str, Source], options: Options, choices: Mapping[s
 
     ``choices`` are lines of statements whose choices are to be an ``if`` (:meth:`Texts.place_of_choice`).
     """
-    moved = moved_out(sources, options)
-    read = _read_again(sources, moved)
+    outputs = returned(sources, options)
+    read = _read_again(sources, outputs)
+    moved = moved_out(read, options)
+    read = _read_again(read, moved)
     plain = written_out(read, options)
     read = _read_again(read, plain)
-    steps = [moved, plain]
-    while len(steps) < _DEPTH:  # one call may hide another
+    steps = [outputs, moved, plain]
+    while len(steps) <= _DEPTH:  # one call may hide another
         steps.append(in_place(read, options))
         if not any(text.applied for text in steps[-1].values()):
             break

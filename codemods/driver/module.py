@@ -23,7 +23,7 @@ from ..plan.grids.rewriting import Relaunched
 from ..plan.keyword_arguments import expand
 from ..plan.variable_arguments import name_arguments
 from ..project.beta1_aliases import MODULES
-from ..project.links import imported
+from ..project.links import imported, importing
 from ..project.module_plan import Position, Premises, Resized
 from ..project.namespaces import Namespaces, namespaces
 from ..project.program import Module, Program, program_of
@@ -167,7 +167,8 @@ def _attempted(
 ) -> tuple[dict[str, Outcome], dict[str, set[int]]]:
     """The outcomes with these choices as an ``if``, and the lines of those that were left alone."""
     trees = {path: source.tree for path, source in read.items()}
-    read |= {path: plain[path] for path in imported(trees, lambda path: plain[path].tree, plain)}
+    hosts = importing(read, {path: source.tree for path, source in plain.items()}) if read else []
+    read |= {path: plain[path] for path in [*hosts, *imported(trees, lambda path: plain[path].tree, plain)]}
     originals = {path: source.text for path, source in read.items()}
     texts = texts_of(read, options, choices)
     read, grids = texts.sources, texts.grids

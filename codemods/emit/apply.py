@@ -177,7 +177,7 @@ class _Rebuild:
             lines = cst.Module([]).code_for_node(new).rstrip().split("\n")
             length = self.depth * len(self.indent) + len(lines[-1])
             gap = column + space - length
-            fits = _SPACE < gap <= 2 * space
+            fits = _SPACE < gap <= max(space, 8)
             end = end.with_changes(whitespace=cst.SimpleWhitespace(" " * (gap if fits else _SPACE)))
         return new.with_changes(trailing_whitespace=end)
 

@@ -8,18 +8,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..expr.emission import Said
-from ..model import Finding, Outcome
+from ..model import Asserted, Finding, Outcome
 from .line_origins import Line, place_in_input
 
 
 @dataclass
 class EditedText:
-    """One module after a rule: its lines, what was left, how often the rule applied, in which functions."""
+    """One module after a rule: its lines, what was left, how often the rule applied, in which functions.
+
+    ``asserted`` is what the rule takes for true.
+    """
 
     lines: list[Line]
     findings: list[Finding] = field(default_factory=list)
     applied: Counter[str] = field(default_factory=Counter)
     touched: set[str] = field(default_factory=set)
+    asserted: list[Asserted] = field(default_factory=list, kw_only=True)
 
     @property
     def text(self) -> str:
@@ -53,7 +57,7 @@ class EditedText:
             decisions=tuple(sorted({replace(d, line=place(d.line)) for d in outcome.decisions})),
             assumptions=frozenset(replace(a, line=place(a.line)) for a in outcome.assumptions),
             left=frozenset(place(line) for line in outcome.left),
-            asserted=tuple(sorted(replace(a, line=place(a.line)) for a in outcome.asserted)),
+            asserted=tuple(sorted([*self.asserted, *(replace(a, line=place(a.line)) for a in outcome.asserted)])),
         )
 
 

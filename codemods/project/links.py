@@ -137,3 +137,18 @@ def imported(
                 found[link.path] = None
                 pending.append((link.path, other))
     return list(found)
+
+
+def importing(trees: Iterable[str], known: Mapping[str, ast.AST]) -> list[str]:
+    """The files among ``known`` that import one of the files ``trees``, be it from a package that imports it."""
+    found: dict[str, None] = {}
+    wanted, paths = set(trees), {*trees, *known}
+    while wanted:
+        more = [
+            path
+            for path, tree in known.items()
+            if path not in found and any(link.path in wanted for _, link in each_link(tree, path, paths))
+        ]
+        found |= dict.fromkeys(more)
+        wanted = {path for path in more if posixpath.basename(path) == "__init__.py"}
+    return list(found)

@@ -43,18 +43,28 @@ def assert_one_shape(scope: Scope, a: Operand, b: Operand) -> None:
 
 def combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction | None:
     """``a token b`` where only a trace tells whether one of them is repeated along its free dimensions."""
-    perhaps = any(isinstance(v.value, Tile) and v.dims is None and v.value.perhaps_column for v in (a, b))
+    columns = [_may_be_column(scope, side) for side in (a, b)]
     if scope.clamps or scope.stairs is not None or "hbm" in (a.space, b.space):
         return None
     shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
-    perhaps = perhaps or _is_wide_beside_unknown(a, b) or _is_wide_beside_unknown(b, a)
+    perhaps = any(columns) or _is_wide_beside_unknown(a, b) or _is_wide_beside_unknown(b, a)
     if "" in shapes or shapes[0] == shapes[1] or not perhaps:
         return None
-    known = a.dims or b.dims
+    known = next((side.dims for side, column in zip((a, b), columns, strict=True) if not column and side.dims), None)
     like = "" if known else f"{wider_shape_function(scope)}({', '.join(shapes)})"
     given: list[tuple[str, Operand | str]] = [("a", a), ("b", b), ("op", f"{scope.nl}.{token}")]
     given += [] if token in REVERSIBLE else [("ordered", "True")]
     return Instruction(combined_function(scope), given, known, dtype, like=like, support=True)
+
+
+def _may_be_column(scope: Scope, side: Operand) -> bool:
+    """May a tile have one element in each partition, or several? Where branches differ, its name tells the size."""
+    if not isinstance(side.value, Tile) or not side.value.perhaps_column:
+        return False
+    if side.dims is None:
+        return True
+    is_whole = side.dims == side.value.dims and len(side.dims) == 2
+    return is_whole and scope.constant(side.dims[1]) is None
 
 
 def _is_wide_beside_unknown(wide: Operand, other: Operand) -> bool:

@@ -8,8 +8,9 @@ kernel in the body of a class gets ``@staticmethod``: a kernel of Beta 1 was no 
 itself.
 
 Safe. *Review* (``--unsafe`` writes it): ``nki.jit`` for ``nki_jit`` of torch_neuronx, on a kernel that returns
-something. Left alone: options that change how the kernel was compiled, ``force_auto_alloc`` (it switched the addresses
-off that the kernel gives), kernels in classes that take ``self``, ask for a grid, or are called by kernels.
+something, or is made to (NKI036). Left alone: options that change how the kernel was compiled, ``force_auto_alloc`` (it
+switched the addresses off that the kernel gives), kernels in classes that take ``self``, ask for a grid, or are called
+by kernels.
 ``baremetal``, ``benchmark`` and ``profile`` belong to NKI007. ``nki.trace`` of old is ``nki.jit`` on what no kernel
 calls.
 
@@ -92,6 +93,9 @@ def _first_launcher(module: Module, function: ast.FunctionDef, node: ast.expr) -
     inner = {n for f in of_kinds(function, ast.FunctionDef) if f is not function for n in walk(f)}
     returned = [n for n in of_kinds(function, ast.Return) if n.value is not None and n not in inner]
     if not returned:
+        said = (r.applicability for s, r in module.premises.lost_writes.items() if s in {*walk(function)})
+        if "review" in said:
+            raise Refuse(node, CODE, OUTPUTS, "--unsafe returns them, and decorates the kernel with nki.jit", "review")
         raise Refuse(node, CODE, OUTPUTS, "return the results, and decorate the kernel with @nki.jit")
     if not module.options.unsafe:
         message = "Beta 2 launches kernels with nki.jit, not with torch_neuronx's nki_jit"

@@ -1,4 +1,4 @@
-"""NKI036 kernel-outputs: what a kernel writes to a parameter is left alone: Beta 2 gives back only what it returns.
+"""NKI036 kernel-outputs: what a kernel writes to a parameter is returned, or left alone: nothing else comes back.
 
 Why: kernels of ``nki_jit``, ``nki.trace`` and ``nki.jit(kernel_return=False)`` wrote to tensors that they got, and
 those with ``nt.mutable_tensor`` parameters did, too. The parameters of a Beta 2 kernel are inputs: a store into one is
@@ -10,13 +10,15 @@ A launch gets the tensors that a kernel returns, in tuples and lists: a number, 
 beside them is dropped without a word, so that ``kernel(x)[0]`` of a kernel that returned ``(a, None)`` is a row of
 ``a``. Such a return stays as it was under a finding, and the kernel stops there.
 
-*Review* (``--unsafe`` writes it): the stores of a function without a decorator, a launch or a caller that loads from
-one parameter, stores into another and returns nothing: right if kernels call it, wrong if it is launched. Manual:
-all others.
+*Review* (``--unsafe`` writes it), two things. A kernel of those three first decorators makes its outputs and returns
+them, and launches take them (:mod:`~..plan.returned_outputs`): ``k[grid](x, out)`` becomes ``out[...] = k[grid](x,
+out)``, and one whose result is used stays. That is right if the kernel writes all of them, for what it does not write
+no longer keeps what the caller put there, and if every launch takes the result: one that these files do not show would
+go on to read an array that nobody writes. Only kernels that do nothing else with the parameter than to write to it, in
+functions that they call, too, and that these files do nothing else with than to launch them.
 
-The output is not made and returned by the rewrite, although launches may be among the files: what the kernel does not
-write would no longer keep what the caller put there, other names of the caller's array would no longer see the stores,
-and a launch that these files do not show would go on to read an array that nobody writes, without a word.
+The stores of a function without a decorator, a launch or a caller that loads from one parameter, stores into another
+and returns nothing: right if kernels call it, wrong if it is launched. Manual: all others.
 
 Source: NKI 2.26.1, nki.jit (inputs are immutable); aws-neuron/nki-samples, issue 134 (kernels that silently give
 zeros); KLR, ``Trace`` (what a kernel returns besides tensors is dropped).
@@ -28,7 +30,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..expr.emission import Refuse
+from ..plan.returned_outputs import returnable
 from ..project.written_parameters import Summaries, Summary, Write, loads_parameter, returns_something
+from ..syntax import codes
 from ..syntax.names import dotted
 from ..syntax.node_index import of_kinds
 from . import decorators
@@ -36,7 +40,7 @@ from . import decorators
 if TYPE_CHECKING:
     from ..project.program import Module, Program
 
-CODE = "NKI036"
+CODE = codes.KERNEL_OUTPUTS
 APPLICABILITY = "manual"
 GOLDENS = ("written_parameter",)
 
@@ -45,14 +49,15 @@ _HELP = "make the output with nl.ndarray(..., buffer=nl.shared_hbm), store there
 
 def lost_writes(program: Program) -> dict[ast.stmt, Refuse]:
     """The statements of kernels that write to what they got, with what is said of each."""
-    summaries = Summaries(program)
+    summaries, returned = Summaries(program), returnable(program)
     found: dict[ast.stmt, Refuse] = {}
     for module in program.modules.values():
         for function in [*module.symbols.functions.values(), *(kernel for _, kernel in module.symbols.inner_kernels)]:
             if function in program.kernel_code:
                 summary = summaries.of(module, function)
                 for write, refusal in _refusals(module, function, summary):
-                    found.setdefault(write.statement, refusal)
+                    said = _returned(refusal) if function in returned else refusal
+                    found.setdefault(write.statement, said)
     return found
 
 
@@ -96,6 +101,12 @@ def _lost(function: ast.FunctionDef, write: Write) -> Refuse:
         "kernel returns"
     )
     return Refuse(write.statement, CODE, message, _HELP)
+
+
+def _returned(lost: Refuse) -> Refuse:
+    """What is said of a write to an output that the rewrite can return."""
+    help = "--unsafe returns it: right if the kernel writes all of it, and every launch takes what it returns"
+    return Refuse(lost.node, lost.code, lost.message, help, "review")
 
 
 def _hidden(function: ast.FunctionDef, write: Write) -> Refuse:

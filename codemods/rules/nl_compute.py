@@ -330,11 +330,13 @@ def matmul(call: Call) -> Instruction:
     if transposed is not None and not isinstance(transposed, ast.Constant):
         raise call.refuse(CODE, "nl.matmul with transpose_x= that is not a literal", "write nisa.nc_matmul")
     node, masks = call.node, operand_masks(call, "x", "y")
-    x, y = (in_sbuf(call.scope, node, of_rank(call.scope, call.tensor(name), 2)) for name in ("x", "y"))
+    x, y = (of_rank(call.scope, call.tensor(name), 2) for name in ("x", "y"))
+    x = in_sbuf(call.scope, node, x)
     if transposed is None or not transposed.value:
         if call.scope.clamps or any(masks):
             raise call.refuse(codes.MASKS, "a mask on a matmul that transposes", "clamp the operands by hand")
         x = materialized(call.scope, node, _transposed(call, x, None))
+    y = in_sbuf(call.scope, node, y)
     same_precision(call, x, y)
     dtype = call.dtype()
     given: list[tuple[str, Operand | str]] = [("stationary", x), ("moving", y)]
