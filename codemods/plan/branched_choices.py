@@ -44,7 +44,7 @@ def _branched(source: Source, lines: Collection[int]) -> EditedText:
     touched: set[str] = set()
     for function in of_kinds(source.tree, ast.FunctionDef):
         indent = " " * (function.body[0].col_offset - function.col_offset)
-        for statement in of_kinds(function, *_STATEMENTS):
+        for statement in (n for n in of_kinds(function, ast.stmt) if isinstance(n, _STATEMENTS)):
             choice = _choice(statement) if statement.lineno in lines and statement not in edits else None
             if choice is not None and _stands_alone(source, statement):
                 edits[statement] = _edit(source, statement, choice, indent)

@@ -244,5 +244,5 @@ def _given(module: Module, kernel: _Kernel, call: ast.Call) -> list[ast.expr] | 
     bound = ast.Call(call.func, arguments, call.keywords)
     given = {p: value for p, _, value in by_parameter(kernel.function, bound)}
     found = [given.get(name) for name in kernel.outputs]
-    places = [value for value in found if isinstance(value, ast.Name | ast.Attribute | ast.Subscript)]
+    places: list[ast.expr] = [value for value in found if isinstance(value, ast.Name | ast.Attribute | ast.Subscript)]
     return places if len(places) == len(kernel.outputs) else None
