@@ -138,11 +138,14 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _kernels(program: Program) -> Iterator[_Kernel]:
+    first = [(module, function) for module, function in functions_of(program) if _is_first_style(module, function)]
+    if not first:
+        return
     summaries = Summaries(program)
     called = {call.callee[1] for function in functions_of(program) for call in _traced_calls(program, function)}
-    for module, function in functions_of(program):
-        summary = summaries.of(module, function) if _is_first_style(module, function) else None
-        if summary is None or summary.hidden or function in called or not summary.writes:
+    for module, function in first:
+        summary = summaries.of(module, function)
+        if summary.hidden or function in called or not summary.writes:
             continue
         outputs = [a.arg for a in positional_parameters(function) if a.arg in summary.parameters]
         kernel = _read(program, module, function, outputs) if len(outputs) == len(summary.parameters) else None
