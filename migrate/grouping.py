@@ -15,6 +15,7 @@ from nki_migrate import codemods
 from nki_migrate.codemods import components
 from nki_migrate.codemods.project.links import imported, importing
 from nki_migrate.codemods.syntax.node_index import trees_kept
+from nki_migrate.runtime.spec.grammar import statements
 from nki_migrate.runtime.spec.launchers import KERNEL_DECORATORS
 
 from .errors import FileError
@@ -72,7 +73,7 @@ def head(data: bytes) -> Head:
 
 def _kernels(tree: ast.Module) -> Iterator[str]:
     """The names of functions with a decorator that makes kernels."""
-    for node in tree.body:
+    for node in statements(tree):
         for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
             named = decorator.func if isinstance(decorator, ast.Call) else decorator
             last = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")

@@ -118,6 +118,7 @@ OTHERWISE = {
     "is launched later": kernel(WRITES["whole"]) + "\n\ndef run(a, b):\n    launch = k[2]\n    launch(a, b)\n",
     "has arguments out of sight": kernel(WRITES["whole"]) + "\n\ndef run(*given):\n    k(*given)\n",
     "goes into what has no place": kernel(WRITES["whole"]) + "\n\ndef run(a):\n    k(a, make())\n",
+    "goes into what is found twice": kernel(WRITES["whole"]) + "\n\ndef run(a, outs):\n    k(a, outs[next(a)])\n",
     "is called by a kernel": kernel(WRITES["whole"]) + "\n\n@nki.jit\ndef all(x, out):\n    k(x, out)\n    return x\n",
     "is of the later style": kernel(WRITES["whole"], "nki.jit"),
 }

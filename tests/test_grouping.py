@@ -85,6 +85,16 @@ def test_other_files_do_not(text: bytes) -> None:
     assert with_hosts({"host.py": text}) == [["kernel.py"]]
 
 
+def test_a_kernel_may_stand_under_a_condition() -> None:
+    indented = OLD.replace(
+        b"@nki.jit\ndef doubled(a):\n    return", b"if nki:\n    @nki.jit\n    def doubled(a):\n        return"
+    )
+    assert indented != OLD
+    skipped = {1: Report("host.py", "skipped", before=HOSTS["by its name"]["host.py"])}
+    found, _ = grouped_files([(0, "kernel.py", indented)], skipped, Options())
+    assert [len(group) for group in found] == [2]
+
+
 def test_a_launch_in_a_file_that_does_not_name_nki_is_rewritten(tmp_path: Path) -> None:
     kernel = OLD.replace(
         b"    return a\n",

@@ -64,7 +64,7 @@ def _choice(statement: ast.stmt) -> ast.IfExp | None:
         return None
     if isinstance(statement.value, ast.IfExp):
         return statement.value
-    found = next(_choices(statement), None)
+    found = next(_choices(statement.value), None) if statement.value is not None else None  # targets come behind it
     if found is None or not all(isinstance(n, _KINDS) for n in walk(found.test)):
         return None
     return None if any(_end(call) <= _start(found) for call in of_kinds(statement, ast.Call)) else found

@@ -240,12 +240,14 @@ def _launched(module: Module, call: ast.Call) -> ast.expr:
 
 
 def _given(module: Module, kernel: _Kernel, call: ast.Call) -> list[ast.expr] | None:
-    """What a launch passes for the outputs, in their order; ``None`` where that is not to be seen, or no place."""
+    """What a launch passes for the outputs, in their order; ``None`` where it is out of sight, or no plain place."""
     arguments = call.args[1:] if module.symbols.host_name(call.func) == "nki.simulate_kernel" else call.args
     if any(isinstance(a, ast.Starred) for a in arguments) or any(k.arg is None for k in call.keywords):
         return None
     bound = ast.Call(call.func, arguments, call.keywords)
     given = {p: value for p, _, value in by_parameter(kernel.function, bound)}
-    found = [given.get(name) for name in kernel.outputs]
+    found = [
+        value for name in kernel.outputs if (value := given.get(name)) is not None and not of_kinds(value, ast.Call)
+    ]
     places: list[ast.expr] = [value for value in found if isinstance(value, ast.Name | ast.Attribute | ast.Subscript)]
     return places if len(places) == len(kernel.outputs) else None
