@@ -78,6 +78,9 @@ def _function(scope: Scope, node: ast.Call) -> Function | None:
     chain = dotted(node.func)
     if chain is None:
         return None
+    alias = scope.module.symbols.function_names.get(chain[0]) if not chain[1] else None
+    if alias is not None:
+        return Function(alias, chain[0])
     value = scope.env.get(chain[0])
     if value is not None:
         return value if isinstance(value, Function) and not chain[1] else None

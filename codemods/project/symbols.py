@@ -42,6 +42,22 @@ class Symbols:
         self.module_level = frozenset((*bound, *definitions, *self.imports, *dir(builtins)))
 
     @cached_property
+    def function_names(self) -> dict[str, ast.FunctionDef]:
+        """Functions of the module under another name, which one assignment at its top binds and nothing else has."""
+        stored = Counter(n.id for n in of_kinds(self._tree, ast.Name) if not isinstance(n.ctx, ast.Load))
+        taken = {n.arg for n in of_kinds(self._tree, ast.arg)} | {*self.imports, *self.functions, *self.classes}
+        taken |= {name for node in of_kinds(self._tree, ast.Global, ast.Nonlocal) for name in node.names}
+        taken |= {n.name for n in of_kinds(self._tree, ast.FunctionDef, ast.ClassDef)}
+        found: dict[str, ast.FunctionDef] = {}
+        for node in self._tree.body:
+            value = node.value if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) else None
+            function = self.functions.get(value.id) if value is not None and value.id not in self.bound_again else None
+            for target in node.targets if isinstance(node, ast.Assign) and function is not None else ():
+                if isinstance(target, ast.Name) and stored[target.id] == 1 and target.id not in taken:
+                    found[target.id] = function  # type: ignore[assignment]  # there is one
+        return found
+
+    @cached_property
     def rebound(self) -> set[str]:
         """Names that something else than an import binds, anywhere in the module."""
         return self._stored | set(self.functions)
