@@ -38,10 +38,12 @@ CHOSEN = {
     "one of two tiles of an instruction": "s = nisa.tensor_tensor(x if i % 2 == 0 else y, y, op=nl.subtract)",
     "one of two tiles of an operator": "s = y + (x if flag else y)",
 }
-LEFT = {
-    "a tile that is no column": "s = nisa.tensor_scalar(x, nl.multiply, narrow if flag else 2.0)",
+PARTED = {
     "under a mask": "s = nisa.tensor_scalar(x, nl.multiply, last if flag else 2.0, mask=rows < 100)",
     "a number whose type counts": "s = nl.add(x, last if flag else 2)",
+    "a tile that is no column": "s = nisa.tensor_scalar(x, nl.multiply, 2.0 if not flag or flag else narrow)",
+}
+LEFT = {
     "what may be a number is bound again": "first = last if flag else 2.0\nlast = nl.add(last, 1.0)\n"
     "s = nisa.tensor_scalar(x, nl.multiply, first)",
 }
@@ -58,6 +60,15 @@ def test_what_a_condition_chooses_is_an_operand(migrate, body: str, flag: bool, 
     args = {"a": TensorSpec((128, 256), "float32"), "b": TensorSpec((128, 256), "float32"), "flag": flag}
     migration = migrate(kernel(body), args, Options(target=version))
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+@pytest.mark.parametrize("flag", [True, False])
+@pytest.mark.parametrize("body", PARTED.values(), ids=PARTED)
+def test_what_may_be_of_two_kinds_has_a_statement_for_each(migrate, body: str, flag: bool) -> None:
+    args = {"a": TensorSpec((128, 256), "float32"), "b": TensorSpec((128, 256), "float32"), "flag": flag}
+    migration = migrate(kernel(body), args)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "        if " in migration.outcome.source and "        else:\n" in migration.outcome.source
 
 
 @pytest.mark.parametrize("body", LEFT.values(), ids=LEFT)
