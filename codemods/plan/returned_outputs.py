@@ -101,7 +101,7 @@ def _within(kernel: _Kernel, language: str) -> Iterator[Edit]:
     taken = bound_in(function) | {n.id for n in of_kinds(kernel.module.source.tree, ast.Name)}
     plain = "result" if len(kernel.outputs) == 1 and "result" not in taken else ""
     names = {name: plain or _free(f"{name}_result", taken) for name in kernel.outputs}
-    first = next(s for s in function.body if not _is_docstring(function, s))
+    first = _first(function)
     margin = margin_of(source, first)
     made = [
         f"{names[name]} = {language}.ndarray({name}.shape, dtype={name}.dtype, buffer={language}.shared_hbm)"
@@ -124,6 +124,11 @@ def _returning(source: Source, decorator: ast.expr) -> Iterator[Edit]:
         kept += [source.segment(each) for each in decorator.keywords if each.arg != _KERNEL_RETURN]
         function = source.segment(decorator.func)
         yield Edit(*source.span(decorator), f"{function}({', '.join(kept)})" if kept else function)
+
+
+def _first(function: ast.FunctionDef) -> ast.stmt:
+    """The first statement behind the docstring."""
+    return next(s for s in function.body if not _is_docstring(function, s))
 
 
 def _is_docstring(function: ast.FunctionDef, statement: ast.stmt) -> bool:
@@ -176,7 +181,8 @@ def _read(program: Program, module: Module, function: ast.FunctionDef, outputs: 
     defaults = len(function.args.defaults)
     required = [a.arg for a in positional_parameters(function)][: len(positional_parameters(function)) - defaults]
     found = [_writes(program, module, function, name, _DEPTH) for name in outputs]
-    if not set(outputs) <= set(required) or any(writes is None for writes in found):
+    is_beside = bool(margin_of(module.source, _first(function)).strip())  # the body stands on the line of the header
+    if is_beside or not set(outputs) <= set(required) or any(writes is None for writes in found):
         return None
     return _Kernel(module, function, outputs, [name for writes in found for name in writes or ()])
 
@@ -220,11 +226,18 @@ def _take_launches(program: Program, kernel: _Kernel) -> bool:
         for name in named:
             call = calls.get(name)
             given = _given(module, kernel, call) if call is not None else None
-            if call is None or given is None:
+            if call is None or given is None or _may_be_local(module, name):
                 return False
             if call in alone:
                 kernel.launches.append((module, alone[call], given))
     return True
+
+
+def _may_be_local(module: Module, name: ast.expr) -> bool:
+    """Does a function around a name, which means a kernel of the module, bind it itself?"""
+    first = next(n for n in walk(name) if isinstance(n, ast.Name)).id
+    around = (f for f in of_kinds(module.source.tree, ast.FunctionDef) if first in bound_in(f))
+    return any(name in walk(function) for function in around)
 
 
 def _means(program: Program, module: Module, node: ast.expr, kernel: _Kernel) -> bool:
