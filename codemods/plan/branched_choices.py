@@ -15,7 +15,7 @@ from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.source import Source
 from .edited_text import EditedText
-from .line_origins import Edit, comments, edited, inside_strings, lines_of, margin_of
+from .line_origins import Edit, comments, definitions_around, edited, inside_strings, lines_of, margin_of
 
 _STATEMENTS = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
 _LATE = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.BoolOp, ast.JoinedStr)
@@ -48,7 +48,7 @@ def _branched(source: Source, lines: Collection[int]) -> EditedText:
             choice = _choice(statement) if statement.lineno in lines and statement not in edits else None
             if choice is not None and _stands_alone(source, statement):
                 edits[statement] = _edit(source, statement, choice, indent)
-                touched.add(function.name)
+                touched |= definitions_around(source, statement)
     applied = Counter({CODE: len(edits)}) if edits else Counter()
     return EditedText(edited(source, edits.values()), [], applied, touched)
 

@@ -54,6 +54,12 @@ def top_of(source: Source, statement: ast.stmt) -> int:
     return first
 
 
+def definitions_around(source: Source, statement: ast.stmt) -> set[str]:
+    """The name of the function or class of the module that a statement stands in, if any."""
+    definitions = [s for s in source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef)]
+    return {each.name for each in definitions if each.lineno <= statement.lineno <= (each.end_lineno or 0)}
+
+
 def dedented(line: Line, margin: str) -> Line:
     """A line without a margin; one that stands to the left of it, without the blanks that it has."""
     if not line.text.startswith(margin):

@@ -24,7 +24,7 @@ from ..syntax.nodes import by_parameter, positional_parameters
 from ..syntax.source import Source
 from .edited_text import EditedText
 from .grids.questions import Call, Function, bound_in, calls_of, functions_of, meant
-from .line_origins import Edit, edited, lines_of, margin_of
+from .line_origins import Edit, definitions_around, edited, lines_of, margin_of
 
 _STORES = {"nl.store": "dst", "nisa.dma_copy": "dst"}
 """Functions that write to their first argument, and what it is called."""
@@ -70,17 +70,11 @@ def returned(sources: Mapping[str, Source], options: Options) -> dict[str, Edite
                 targets = ", ".join(f"{module.source.segment(each)}[...]" for each in given)
                 at = module.source.span(statement)[0]
                 edits[module.path].append(Edit(at, at, f"{targets} = "))
-                texts[module.path].touched |= _definitions(module, statement)
+                texts[module.path].touched |= definitions_around(module.source, statement)
     for path, found in edits.items():
         if found:
             texts[path].lines = edited(sources[path], found)
     return texts
-
-
-def _definitions(module: Module, statement: ast.stmt) -> set[str]:
-    """The name of the function or class of the module that a statement stands in, if any."""
-    definitions = [s for s in module.source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef)]
-    return {each.name for each in definitions if each.lineno <= statement.lineno <= (each.end_lineno or 0)}
 
 
 def _may_have(source: Source) -> bool:
