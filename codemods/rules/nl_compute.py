@@ -85,7 +85,15 @@ from .masks import masked
 from .whole_numbers import floor_divided, is_whole, remainder
 
 CODE = codes.NL_COMPUTE
-GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce", "broadcast_rows", "window_argmax", "converted_tiles")
+GOLDENS = (
+    "nl_compute",
+    "nl_sequences",
+    "loop_reduce",
+    "broadcast_rows",
+    "window_argmax",
+    "converted_tiles",
+    "either_width",
+)
 
 _BINARY = (
     "add subtract multiply maximum minimum power bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
