@@ -30,7 +30,14 @@ def kernel(writes: str, decorator: str = "nki.jit(kernel_return=False)", paramet
     return f"{HEAD}@{decorator}\ndef k({parameters}):\n    tile = nl.load(x[0:32, 0:16])\n    {writes}\n"
 
 
-@pytest.mark.parametrize("decorator", ["nki.jit(kernel_return=False)", "nki.trace"])
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        "nki.jit(kernel_return=False)",
+        "nki.trace",
+        "nki.compiler.skip_middle_end_transformations\n@nki.jit(debug_kernel=True, kernel_return=False)",
+    ],
+)
 @pytest.mark.parametrize("writes", WRITES)
 def test_what_is_written_is_returned_with_unsafe_alone(migrate, writes, decorator):
     source = kernel(WRITES[writes], decorator)

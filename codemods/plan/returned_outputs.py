@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from nki_migrate.runtime.spec.launchers import OUTPUT_HARNESSES
+from nki_migrate.runtime.spec.launchers import OUTPUT_HARNESSES, STEERING
 
 from ..model import Asserted, Options
 from ..project.kernel_code import own_nodes
@@ -24,12 +24,14 @@ from ..syntax.nodes import by_parameter, positional_parameters
 from ..syntax.source import Source
 from .edited_text import EditedText
 from .grids.questions import Call, Function, bound_in, calls_of, functions_of, meant
-from .line_origins import Edit, definitions_around, edited, lines_of, margin_of
+from .line_origins import Edit, definitions_around, edited, lines_of, margin_of, top_of
 
 _STORES = {"nl.store": "dst", "nisa.dma_copy": "dst"}
 """Functions that write to their first argument, and what it is called."""
 _KERNEL_RETURN = "kernel_return"
 _DEPTH = 4
+_NAMES = ("result", "output", "returned")
+"""What the one output of a kernel is called, the first that nothing in its file is."""
 WHY = "a launch of Beta 2 gives what the kernel returns, and what is not written is not kept"
 
 
@@ -93,7 +95,7 @@ def _within(kernel: _Kernel, language: str) -> Iterator[Edit]:
     """The edits of the kernel itself."""
     source, function = kernel.module.source, kernel.function
     taken = bound_in(function) | {n.id for n in of_kinds(kernel.module.source.tree, ast.Name)}
-    plain = "result" if len(kernel.outputs) == 1 and "result" not in taken else ""
+    plain = next((name for name in _NAMES if len(kernel.outputs) == 1 and name not in taken), "")
     names = {name: plain or _free(f"{name}_result", taken) for name in kernel.outputs}
     first = _first(function)
     margin = margin_of(source, first)
@@ -101,9 +103,10 @@ def _within(kernel: _Kernel, language: str) -> Iterator[Edit]:
         f"{names[name]} = {language}.ndarray({name}.shape, dtype={name}.dtype, buffer={language}.shared_hbm)"
         for name in kernel.outputs
     ]
-    yield from _returning(source, function.decorator_list[0])
-    start = source.span(first)[0]
-    yield Edit(start, start, "".join(f"{line}\n{margin}" for line in made))
+    for decorator in function.decorator_list:
+        yield from _returning(source, decorator)
+    start = source.offset(top_of(source, first), 0)
+    yield Edit(start, start, "".join(f"{margin}{line}\n" for line in made))
     for name in kernel.writes:
         yield Edit(*source.span(name), names[name.id])
     end = source.text.find("\n", source.span(function.body[-1])[1])
@@ -159,15 +162,21 @@ def _traced_calls(program: Program, function: Function) -> Iterator[Call]:
 
 def _is_first_style(module: Module, function: ast.FunctionDef) -> bool:
     """Is a function launched by one of the first decorators, and does it return nothing, anywhere?"""
-    if len(function.decorator_list) != 1 or function.args.vararg or function.args.kwarg:
+    decorator = _launching(module, function)
+    if decorator is None or function.args.vararg or function.args.kwarg:
         return False
-    decorator = function.decorator_list[0]
     name = module.symbols.decorator(decorator)
     options = {k.arg: k.value for k in decorator.keywords} if isinstance(decorator, ast.Call) else {}
     kept = options.get(_KERNEL_RETURN)
     old = name in OUTPUT_HARNESSES or (name == "nki.trace" and not isinstance(decorator, ast.Call))
     old = old or (name == "nki.jit" and isinstance(kept, ast.Constant) and kept.value is False)
     return old and not any(isinstance(n, ast.Return | ast.Yield | ast.YieldFrom) for n in own_nodes(function))
+
+
+def _launching(module: Module, function: ast.FunctionDef) -> ast.expr | None:
+    """The one decorator of a function that does more than to steer the compiler of Beta 1."""
+    found = [each for each in function.decorator_list if module.symbols.decorator(each) not in STEERING]
+    return found[0] if len(found) == 1 else None
 
 
 def _read(program: Program, module: Module, function: ast.FunctionDef, outputs: list[str]) -> _Kernel | None:

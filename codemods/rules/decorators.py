@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import ast
 
-from nki_migrate.runtime.spec.launchers import LAUNCHERS, OUTPUT_HARNESSES
+from nki_migrate.runtime.spec.launchers import LAUNCHERS, OUTPUT_HARNESSES, STEERING
 
 from ..expr.emission import Refuse
 from ..project.host import HARNESSES
@@ -35,7 +35,7 @@ from .host_code import OUTPUTS, harness, named_again
 CODE = "NKI002"
 GOLDENS = ("sub_kernel", "compiler_decorators")
 
-REMOVED = {"ncc.skip_middle_end_transformations", "ncc.enable_stack_allocator"}
+REMOVED = STEERING
 _KEPT_OPTIONS = {"platform_target"}
 _DROPPED_OPTIONS = {"mode", "debug_kernel", "show_compiler_tb", "additional_compile_opt", "enable_out_of_bound_check"}
 """Options that steer the old compiler, and do not change what a kernel computes or where its tiles lie."""

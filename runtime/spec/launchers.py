@@ -20,6 +20,8 @@ KERNEL_DECORATORS = {
     "nki.simulate_kernel",
     *OUTPUT_HARNESSES,
 }
+STEERING = {"ncc.skip_middle_end_transformations", "ncc.enable_stack_allocator"}
+"""Decorators beside these that steer the compiler of Beta 1 and change nothing of what a kernel computes."""
 CALLERS = {"nki_call"}
 """Functions of the frameworks that launch the kernel that they get, by their last name."""
 LAUNCHERS = {"nki.baremetal", "nki.benchmark", "nki.profile", "nki.simulate_kernel", "jax_neuronx.nki_call"}
