@@ -39,14 +39,14 @@ def weights(tile, each):
 
 @nki.jit
 def weighted(x, each=False):
-    """(P, F): x times its weights."""
+    """(P, F): its weights less x."""
     rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
     tile = nl.load(x, dtype=nl.float32)
     chosen = weights(tile, each)
-    product_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    combined(dst=product_tile, a=chosen, b=tile, op=nl.multiply)
-    nl.store(out, product_tile)
+    difference_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    combined(dst=difference_tile, a=chosen, b=tile, op=nl.subtract, ordered=True)
+    nl.store(out, difference_tile)
     return out
 
 

@@ -40,15 +40,15 @@ def weights(tile, each):
 
 @nki.jit
 def weighted(x, each=False):
-    """(P, F): x times its weights."""
+    """(P, F): its weights less x."""
     rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
     tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
     chosen = weights(tile, each)
-    product_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    combined(dst=product_tile, a=chosen, b=tile, op=nl.multiply)
-    nisa.dma_copy(dst=out, src=product_tile)
+    difference_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    combined(dst=difference_tile, a=chosen, b=tile, op=nl.subtract, ordered=True)
+    nisa.dma_copy(dst=out, src=difference_tile)
     return out
 
 
