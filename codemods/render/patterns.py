@@ -60,7 +60,11 @@ def with_pattern(base: Operand, steps: list[Step], offset: str, axes: list[Axis 
 
 
 def broadcast(scope: Scope, node: ast.expr, base: Operand, sizes: tuple[str, ...]) -> Operand:
-    """An operand on the same partitions, of which free dimensions of size 1 are read again and again."""
+    """An operand on the same partitions, of which free dimensions of size 1 are read again and again.
+
+    A free dimension of a size that nothing tells has one element, which is asserted: what has as many as it is
+    broadcast to needs no broadcast.
+    """
     pairs = list(zip(base.dims or (), sizes, strict=False))
     numbers = [(scope.constant(own), scope.constant(size)) for own, size in pairs[1:]]
     wrong = any(own != size and own != 1 and None not in (own, size) for own, size in numbers)
@@ -72,6 +76,15 @@ def broadcast(scope: Scope, node: ast.expr, base: Operand, sizes: tuple[str, ...
         )
     if moved:
         scope.assert_equal(*pairs[0], "a broadcast along free dimensions")
+    untold = [
+        n for n, (own, size) in enumerate(pairs) if n and scope.constant(own) is None and not scope.equal(own, size)
+    ]
+    for n in untold:
+        scope.assert_equal(base.dims[n], "1", "a broadcast along free dimensions")
+    if untold:
+        dims = tuple("1" if n in untold else own for n, own in enumerate(base.dims))
+        value = replace(base.value, dims=dims) if base.value.dims == base.dims else base.value
+        base = replace(base, value=value, dims=dims)
     return spread(scope, node, base, sizes)
 
 

@@ -90,6 +90,7 @@ GOLDENS = (
     "nl_sequences",
     "loop_reduce",
     "broadcast_rows",
+    "column_broadcast",
     "window_argmax",
     "converted_tiles",
     "either_width",
