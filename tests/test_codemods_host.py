@@ -81,15 +81,24 @@ HARNESSED = [
     f"{line}\n"
     for name in ("baremetal", "benchmark", "profile")
     for line in (
-        f"y = nki.{name}(k)(x)",
-        f"y = nki.{name}()(k)(x)",
+        f"y = nki.{name}(k[2])(x)",
+        f"y = nki.{name}(working_directory='.')(k, x)",
         f"launch = nki.{name}()",
         f"from theirs import f\n\ny = nki.{name}(f)(x)",
+        f"with open('k.ntff') as f:\n    timed = nki.{name}(save_trace_name='k.ntff')(k)\n    y = timed[2](x)",
+        f"with open('k.neff') as f:\n    y = nki.{name}(k, save_neff_name='k.neff')(x)",
+        f"y = nki.{name}(k)(nt.tensor[[128, 4], nl.float32])",
+    )
+]
+HARNESSED += [
+    f"{line}\n"
+    for name in ("benchmark", "profile")
+    for line in (
+        f"y = nki.{name}(k)(x)",
+        f"y = nki.{name}()(k)(x)",
         f"timed = nki.{name}(warmup=1, iters=4, save_neff_name='k.neff', save_trace_name='k.ntff')(k)\ny = timed[2](x)",
         f"def measured(x):\n    return nki.{name}(k, working_directory='.')(x)",
         f"if x:\n    while nki.{name}(k)(x):\n        pass",
-        f"with open('k.neff') as f:\n    y = nki.{name}(k, save_neff_name='k.neff')(x)",
-        f"y = nki.{name}(k)(nt.tensor[[128, 4], nl.float32])",
         f"def bench():\n    f = nki.{name}(warmup=2)(k)\n    f(x)\n    return f.benchmark_result.nc_latency",
     )
 ]
@@ -105,6 +114,27 @@ def test_a_harness_stays_with_its_arguments_and_the_finding_names_what_is_there_
     (said,) = [f for f in outcome.findings if f.message.startswith("Beta 2 has no nki.")]
     assert said.code == "NKI007" and "nki.jit" in said.help and "neuron-explorer" in said.help
     assert "class " not in outcome.source and "time" not in outcome.source.partition("def k")[0]
+
+
+@pytest.mark.parametrize(
+    ("host", "plain"),
+    [
+        ("y = nki.baremetal(k)(x)\n", "y = k(x)\n"),
+        ("y = nki.baremetal()(k)(x)\n", "y = k(x)\n"),
+        ("run = nki.baremetal(save_neff_name='k.neff')(k)\ny = run[2](x)\n", "run = k\ny = run[2](x)\n"),
+        ("if x:\n    while nki.baremetal(k)(x):\n        pass\n", "if x:\n    while k(x):\n        pass\n"),
+        ("def run(x):\n    return nki.baremetal(k, artifacts_dir='.')(x)\n", "def run(x):\n    return k(x)\n"),
+    ],
+)
+def test_a_harness_that_only_runs_a_kernel_is_the_kernel_under_review(host, plain):
+    outcome = rewrite(KERNEL + host, Options(target="0.5"))
+    assert ends(outcome, host) and {(f.code, f.applicability) for f in outcome.findings} == {("NKI007", "review")}
+    again = rewrite(KERNEL + host, Options(unsafe=True, target="0.5"))
+    assert ends(again, plain) and again.findings == ()
+    kept = rewrite(KERNEL + host, Options(unsafe=True, target="0.4"))
+    assert ends(kept, host) and {f.applicability for f in kept.findings} == {"manual"}
+    off = rewrite(KERNEL + host, Options(unsafe=True, target="0.5", ignore=frozenset(["NKI007"])))
+    assert "baremetal" in off.source and off.findings
 
 
 @pytest.mark.parametrize("unsafe", [False, True])
@@ -202,6 +232,7 @@ def test_a_kernel_that_pytorch_launches_is_left_under_a_finding():
     ("host", "line"),
     [
         ("t = nki.benchmark(k, save_neff_name='k.neff')\nos.rename('k.neff', 'l.neff')\n", 15),
+        ("f = 'k.neff'\nt = nki.baremetal(k, save_trace_name=f)(x)\nopen(f)\n", 16),
         ("f = 'k.neff'\nt = nki.benchmark(k, save_trace_name=f)(x)\nopen(f)\nt.benchmark_result\n", 16),
         ("t = nki.profile(k, working_directory='.')(x)\n", None),
         ("t = nki.benchmark(warmup=5)(k)\nopen('5')\n", None),

@@ -88,10 +88,10 @@ def _left(module: Module) -> list[tuple[ast.AST, bool]]:
 def _is_plain_jit(module: Module, node: ast.Call) -> bool:
     """``nki.jit(kernel)`` of a kernel that is rewritten with the module: both versions have it."""
     plain = all(k.arg == "platform_target" for k in node.keywords) and module.symbols.host_name(node.func) == "nki.jit"
-    return plain and len(node.args) == 1 and _means_kernel(module, node.args[0])
+    return plain and len(node.args) == 1 and means_kernel(module, node.args[0])
 
 
-def _means_kernel(module: Module, node: ast.expr) -> bool:
+def means_kernel(module: Module, node: ast.expr) -> bool:
     """Is an expression a kernel of these files, whose name nothing in the module binds to something else?"""
     chain = dotted(node)
     bound = any(

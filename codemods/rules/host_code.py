@@ -3,7 +3,8 @@
 Why: Beta 2 has neither ``baremetal``, ``benchmark`` and ``profile`` nor ``simulate_kernel``. Nothing in Beta 2 does
 what the first three did: compile a kernel alone, measure it on the device, and write its NEFF and its trace to files.
 Where they decorate a kernel and nothing else names their files, ``--unsafe`` writes ``@nki.jit``: the kernel is
-launched, and not measured. Else they stay, under a finding that names what took their place: ``nki.jit`` and a launch
+launched, and not measured. ``nki.baremetal(...)(kernel)`` is the kernel itself, then, from NKI 0.5 on: it takes NumPy
+arrays, too. Else they stay, under a finding that names what took their place: ``nki.jit`` and a launch
 on the framework's tensors (from 0.5 on also on NumPy arrays, with no framework); for latencies and traces
 ``neuron-explorer capture`` of the NEFF that ``NEURON_RT_INSPECT_ENABLE=1`` saves. Nothing imitates them: a clock on the
 host measures something else.
@@ -19,9 +20,9 @@ to ``nki_call``; that it does what only traced code can (it calls an instruction
 loops over ``nl.affine_range``, pins a tile); or that other kernel code of these files names it, or its class. Data
 types, constants, ``nl.nc``, casts and launches are no evidence, and neither are kernels of Beta 2 (``import nki``).
 
-Safe: the casts, and the level. *Review* (``--unsafe`` writes it): simulations, and harnesses that decorate a kernel.
-Manual: harnesses that are called, what they measured,
-``nki_jit`` and ``nki_call``.
+Safe: the casts, and the level. *Review* (``--unsafe`` writes it): simulations, harnesses that decorate a kernel, and
+``baremetal`` of one of these files. Manual: the other harnesses that are called, what they measured, ``nki_jit`` and
+``nki_call``.
 
 Source: NKI 2.28, release notes (the harnesses raise NotImplementedError); nki.jit of the API reference (NumPy arrays:
 from 2.31 on); "Profile a NKI Kernel" of the NKI guides (Neuron Explorer).
@@ -38,6 +39,7 @@ from nki_migrate.runtime.spec.versions import V05, version
 from ..expr.emission import New, Refuse
 from ..model import AFTER
 from ..project.host import HARNESSES, Owner, assigned
+from ..project.leftovers import means_kernel
 from ..project.program import Module
 from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import SIMPLE, bound_by
@@ -196,7 +198,7 @@ class _Host:
         if name in OUTPUT_HARNESSES:
             self._writes_outputs(node)
         if name in HARNESSES:
-            raise harness(self.module, options, name)
+            return self._harnessed(node, options, name)
         if name.rpartition(".")[2] in CALLERS:
             message = f"{name} launches kernels of Beta 1"
             raise Refuse(node, CODE, message, "call the kernel under nki.jit itself, and take what it returns")
@@ -207,6 +209,23 @@ class _Host:
         if name == "nl.static_cast":
             return self._cast(node, owner)
         return self._simulated(node, owner)
+
+    def _harnessed(self, node: ast.Call, options: ast.Call, name: str) -> str:
+        """``nki.baremetal()(kernel)`` of a kernel of these files is the kernel; any other harness stays."""
+        takes_arrays = name == "nki.baremetal" and version(self.module.options.target) >= V05
+        is_plain = takes_arrays and len(node.args) == 1 and means_kernel(self.module, node.args[0])
+        is_plain = is_plain and not named_again(self.module, options) and not self._hands_over_shapes()
+        if not is_plain or not self.module.options.unsafe:
+            raise harness(self.module, options, name, is_review=is_plain)
+        if not self.module.options.enabled(CODE):
+            raise Refuse(node, CODE, *self.module.options.disabled(CODE))
+        return self.module.source.segment(node.args[0])
+
+    def _hands_over_shapes(self) -> bool:
+        """Does the module launch something with ``nt.tensor[[128, 512], dtype]`` for an array?"""
+        handed = (a for call in of_kinds(self.module.source.tree, ast.Call) for a in call.args)
+        shapes = (a.value for a in handed if isinstance(a, ast.Subscript))
+        return any(self.module.symbols.host_name(each) == "nt.tensor" for each in shapes)
 
     def _is_harnessed(self, name: str) -> bool:
         """Is a name bound to a kernel in a harness of Beta 1, which has a finding?"""
