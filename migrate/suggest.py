@@ -318,11 +318,11 @@ class _Work:
         """``case`` with other values of the parameters that it leaves at their default: all numbers, then each."""
         definition = self.names.definition(case.kernel)
         options = options_of(definition) if definition else {}
-        others = {name: values[0] for name, values in options.items() if name not in case.args}
-        numbers = {name: value for name, value in others.items() if type(value) in (int, float)}
+        others = {name: values for name, values in options.items() if name not in case.args}
+        numbers = {name: values[0] for name, values in others.items() if type(values[0]) in (int, float)}
         if len(numbers) > 1:
             yield replace(case, args={**case.args, **numbers})
-        for name, value in others.items():
+        for name, value in ((name, value) for name, values in others.items() for value in values):
             yield replace(case, args={**case.args, name: value})
 
     def _gives_nothing(self, kernel: str) -> bool:

@@ -6,9 +6,10 @@ something to leave out; of all that ran, those are kept that show something of t
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.messages import Probe
 
 from .suggest_clock import Over
-from .suggest_parts import ranked, ranked_alike, tensors, toggled
-from .suggest_search import Ask
+from .suggest_parts import ranked, ranked_alike, tensors, toggled, typed
+from .suggest_search import Ask, reaching
 from .variants import resized, sizes, with_axis
 
 _MOST_INSTRUCTIONS = 4000
@@ -25,9 +26,12 @@ _LARGEST = 2048
 _CASES = 6
 _BATCH = 4
 _TURNING = 12
+_AXES = 8
+"""Axes that are doubled alone."""
 _TAIL = 28
 """What is cut off a size: no multiple of anything that a tile is."""
 
+_SMALLER = ("bfloat16", "float16")
 _OF_RANKS = re.compile(r"n_?dims?\b|\brank\b|\blen\(")
 """What names the number of dimensions of a tensor in a condition."""
 
@@ -62,7 +66,8 @@ def covering(
         if len(kept) < _CASES and sides(probe) - shown:
             kept.append(case)
             shown |= sides(probe)
-    turning = itertools.chain(_of_other_ranks(main[0], shown), _turning(main[0], shown, named or {}))
+    turned = (_of_other_types(first[0], shown), _of_other_ranks(main[0], shown), _turning(main[0], shown, named or {}))
+    turning = itertools.chain.from_iterable(turned)
     for case, probe in _ran(list(itertools.islice(turning, _TURNING)) if len(kept) < _CASES else [], ask, over):
         if len(kept) < _CASES and sides(probe) - shown:
             kept.append(case)
@@ -80,6 +85,15 @@ def _turning(case: Case, shown: set[Side], named: Mapping[str, int]) -> Iterator
     for number in sorted(each for each in numbers if 2 <= each <= _LARGEST):
         for size in sizes(case):
             yield from (resized(case, size, new) for new in (2 * number, max(number // 2, 1)) if new != size)
+
+
+def _of_other_types(case: Case, shown: set[Side]) -> Iterator[Case]:
+    """All tensors of float32 in a smaller type, where a type decides a condition; first in one that it names."""
+    asked = [text for _, _, text, _ in _missing(shown) if "dtype" in text]
+    floats = [name for name, spec in tensors(case).items() if spec.dtype == "float32"]
+    for dtype in sorted(_SMALLER, key=lambda dtype: not any(dtype in text for text in asked)):
+        if asked and floats:
+            yield functools.reduce(lambda whole, name, dtype=dtype: typed(whole, name, dtype), floats, case)
 
 
 def _of_other_ranks(case: Case, shown: set[Side]) -> Iterator[Case]:
@@ -118,18 +132,42 @@ def _grown(first: tuple[Case, Probe], ask: Ask, over: Over) -> tuple[tuple[Case,
     if probe.instructions > _MOST_INSTRUCTIONS // 2 or case.abridged:
         return first, []  # the sizes of an abridged case are those that the source tells
     wanted = [size for size in sizes(case) if 1 <= size <= _LARGEST // 2]
-    ran = _ran([resized(case, size, 2 * size) for size in wanted], ask, over)
+    doubled = [(size, resized(case, size, 2 * size)) for size in wanted]
+    ran = _ran([larger for _, larger in doubled], ask, over)
     more = [(c, p) for c, p in ran if probe.instructions < p.instructions <= _MOST_INSTRUCTIONS]
-    if not more:
-        return first, ran
-    whole = case
-    for size in sorted(wanted, reverse=True):
-        if any(repr(c) == repr(resized(case, size, 2 * size)) for c, _ in more):
+    main, whole = first, case
+    for size, larger in sorted(doubled, key=lambda each: -each[0]):
+        if any(repr(c) == repr(larger) for c, _ in more):
             whole = resized(whole, size, 2 * size)
-    together = _ran([whole], ask, over)
+    together = _ran([whole], ask, over) if more else []
     if together and together[0][1].instructions <= _MOST_INSTRUCTIONS:
-        return together[0], ran
-    return max(more, key=lambda item: item[1].instructions), ran
+        main = together[0]
+    elif more:
+        main = max(more, key=lambda item: item[1].instructions)
+    did_not_run = {size for size, larger in doubled if size > 1 and all(repr(c) != repr(larger) for c, _ in ran)}
+    return _grown_by_axes(main, did_not_run, ask, over), ran
+
+
+def _grown_by_axes(main: tuple[Case, Probe], wanted: Collection[int], ask: Ask, over: Over) -> tuple[Case, Probe]:
+    """The case with axes of the ``wanted`` sizes doubled, each alone, where that makes the kernel do more.
+
+    The other tensors become as large as the indices of a sketch reach then: what is equal need not be one dimension.
+    """
+    places = [
+        (name, n) for name, spec in tensors(main[0]).items() for n, size in enumerate(spec.shape) if size in wanted
+    ]
+    for name, axis in places[:_AXES]:
+        case, probe = main
+        size = tensors(case)[name].shape[axis]
+        if over() or probe.instructions > _MOST_INSTRUCTIONS // 2:
+            break
+        if size in wanted:
+            larger = with_axis(case, name, axis, 2 * size)
+            (sketch,) = ask([larger], sketch=True)
+            ran = _ran([*reaching(larger, sketch)][-1:], ask, over)
+            grown = [(c, p) for c, p in ran if probe.instructions < p.instructions <= _MOST_INSTRUCTIONS]
+            main = (*grown, main)[0]
+    return main
 
 
 def _tails(case: Case) -> Iterator[Case]:

@@ -50,11 +50,13 @@ def _head_comments(function: ast.FunctionDef, comments: Mapping[int, str]) -> It
 
 
 def docstrings(tree: ast.Module, kernel: ast.FunctionDef) -> list[str]:
-    """The docstring of a kernel, and those of the functions of the file that it refers to."""
+    """The docstring of a kernel, those of the functions of the file that it refers to, and the texts of the module."""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     text = ast.get_docstring(kernel) or ""
     named = [word for word in dict.fromkeys(re.findall(r"\w+", text)) if word in functions and word != kernel.name]
-    return [text, *(ast.get_docstring(functions[name]) or "" for name in named)]
+    plain = (node.value for node in tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+    texts = [value.value for value in plain if isinstance(value.value, str)]
+    return [text, *(ast.get_docstring(functions[name]) or "" for name in named), *texts]
 
 
 def documented_shapes(texts: Sequence[str], names: Sequence[str]) -> dict[str, list[Dim]]:

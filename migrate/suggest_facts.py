@@ -290,6 +290,7 @@ def parameters(function: ast.FunctionDef) -> list[str]:
 
 def _read(function: ast.FunctionDef, names: Mapping[str, str], facts: Facts, depth: int) -> None:
     """Add what ``function`` says; ``names`` maps its own names to the kernel's parameters."""
+    changed = {ast.unparse(node.target) for node in ast.walk(function) if isinstance(node, ast.AugAssign)}
     for node in ast.walk(function):
         if isinstance(node, ast.Subscript):
             _read_subscript(node, names, facts)
@@ -302,6 +303,7 @@ def _read(function: ast.FunctionDef, names: Mapping[str, str], facts: Facts, dep
         _read_statement(statement, conditions, own, facts)
         if isinstance(statement, ast.Assign) and _makes_anew(statement, own):
             own[ast.unparse(statement.targets[0])] += "_again"
+    facts.assigned = [each for each in facts.assigned if each[0] not in changed]
 
 
 def _makes_anew(statement: ast.Assign, names: Mapping[str, str]) -> bool:

@@ -21,7 +21,7 @@ from .suggest_docstrings import Dim, docstrings, documented_kinds
 from .suggest_expressions import Unknown, evaluated
 from .suggest_facts import Facts, facts_of, holds, parameters
 from .suggest_launches import FIRST, handed_extents
-from .suggest_numbers import other_numbers
+from .suggest_numbers import is_number, other_numbers
 from .suggest_objects import Class, class_of, classes_of, objects, plain_fields
 
 _SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16, 4096)
@@ -290,9 +290,13 @@ def default_values(kernel: ast.FunctionDef) -> dict[str, object]:
 
 
 def options_of(kernel: ast.FunctionDef) -> dict[str, list[object]]:
-    """Other values of parameters that are by default a truth value, a tuple of numbers, or a number that decides."""
+    """Other values of parameters that are by default a truth value, a tuple of numbers, or a number that decides; and a
+    number for those that are ``None`` by default where the kernel computes with them.
+    """
     found: dict[str, list[object]] = {}
     for name, value in default_values(kernel).items():
+        if value is None and is_number(kernel, name):
+            found[name] = [0.5]
         if type(value) in (int, float) and (others := other_numbers(kernel, name, value)):
             found[name] = others
         if isinstance(value, bool):

@@ -247,6 +247,13 @@ def _shapes_differ(case: Case, match: re.Match[str], failure: Failure) -> Iterat
     yield from _same_shapes(case, asked)
 
 
+def _too_small_for(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """A destination of fewer elements than what it gets."""
+    for own, other in zip(_numbers(match[1]), _numbers(match[2]), strict=False):
+        if own < other:
+            yield from in_turn(moved(case, other, own), moved(case, own, other))
+
+
 def _unpacked(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
     rank = int(match[1])
     words = re.findall(r"\w+", _line(failure))
@@ -431,6 +438,7 @@ _MESSAGES: tuple[tuple[str, _Repair], ...] = (
     (r"(?:dimension|size|elements|extent) (?:of )?(\d+).* (?:exceeds?|limit\w*|at most|more than)\D*(\d+)", _too_large),
     (rf"shape of `\w+{_SHAPE}` does not match the expected shape of {_SHAPE}", _shapes_differ),
     (r"cannot reshape \w+ (\w+)\[.*\] in \w+ to \(([\d, ]+)\)", _reshaped),
+    (rf"destination shape\D*{_SHAPE} of parameter '\w+' is smaller than \D*{_SHAPE}", _too_small_for),
     (rf"{_SHAPE}\D*(?:and|with|to|by|from|into)\D*{_SHAPE}", _shapes_differ),
     (r"values to unpack \(expected (\d+)", _unpacked),
     (r"too many indices for \w+ (\w+)\[(.*)\] in \w+: (\d+)", _indexed),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import heapq
 import itertools
 import math
@@ -53,6 +54,8 @@ _NOTHING_WRITTEN = "never written to"
 _OUT_OF_BOUND = "err_tensor_access_out_of_bound: Out-of-bound access for tensor `"
 _GUESSES = 8
 """Cases that one sketch gives for the sizes of tiles that it found too small."""
+_TYPINGS = 16
+"""Choices of tensors that are bfloat16 where a matmul got two types."""
 _SKETCHES = 12
 """Cases of a kernel that are run to see how far their indices reach."""
 _FARTHEST = (-(1 << 20),)
@@ -73,9 +76,10 @@ class Ask(Protocol):
 class Search:
     """What a search came to: the case that runs and its probe, or the failure that came farthest, with its case.
 
-    ``weak`` is the first case whose stores repeat elements, ``stopped`` are those that took too long. ``obstacle`` is
-    the best failure of a run that did something: a kernel whose loops do not run at all comes to its end, with nothing
-    written. ``tried`` counts runs; ``endings`` counts those that failed by file, line and message.
+    ``weak`` is the first case whose stores repeat elements or that leaves an argument unread, ``stopped`` are those
+    that took too long. ``obstacle`` is the best failure of a run that did something: a kernel whose loops do not run at
+    all comes to its end, with nothing written. ``tried`` counts runs; ``endings`` counts those that failed by file,
+    line and message.
     """
 
     found: tuple[Case, Probe] | None = None
@@ -243,7 +247,7 @@ class Hunt:
         found = [] if self._has_ended else self._queue.sketches()
         replies = ask([case for _, case in found], sketch=True) if found else []
         for (progress, case), reply in zip(found, replies, strict=True):
-            self._queue.push(_reaching(case, reply), progress, -1, LARGEST_TOLD)
+            self._queue.push(reaching(case, reply), progress, -1, LARGEST_TOLD)
 
     def _note(self, case: Case, reply: Probe | Failure) -> None:
         self.search.tried += 1
@@ -254,8 +258,8 @@ class Hunt:
 
 
 def _ran(search: Search, queue: _Queue, case: Case, probe: Probe, constants: Sequence[int]) -> None:
-    """Keep a case that ran, and look for a better one where its stores repeat elements."""
-    if probe.outputs and not probe.spread:
+    """Keep a case that ran, and look for a better one where its stores repeat elements, or an argument is not read."""
+    if probe.outputs and not probe.spread and not probe.unread:
         search.found = search.found or (case, probe)
     elif probe.outputs:
         search.weak = search.weak or (case, probe)
@@ -263,7 +267,7 @@ def _ran(search: Search, queue: _Queue, case: Case, probe: Probe, constants: Seq
         queue.push(_neighbours(case, constants), _FARTHEST, 1)
 
 
-def _reaching(case: Case, reply: Probe | Failure) -> Iterator[Case]:
+def reaching(case: Case, reply: Probe | Failure) -> Iterator[Case]:
     """The case with sizes that tiles need, and with tensors in which its indices are, as far as a sketch came."""
     grown = {name: replace(tensors(case)[name], shape=shape) for name, shape in reply.reach if name in tensors(case)}
     whole = replace(case, args={**case.args, **grown})
@@ -303,13 +307,20 @@ def without_mixing(found: tuple[Case, Probe], ask: Ask) -> tuple[Case, Probe]:
     floats = [name for name, spec in tensors(case).items() if spec.dtype == "float32"]
     if not probe.mixed or not floats:
         return found
-    whole = case
-    for name in floats:
-        whole = typed(whole, name, "bfloat16")
-    others = [whole, *(typed(case, name, "bfloat16") for name in floats)][:_BATCH]
-    replies = zip(others, ask(others), strict=True)
-    ran = ((each, reply) for each, reply in replies if isinstance(reply, Probe) and reply.outputs and not reply.mixed)
-    return next(ran, found)
+    choices = (
+        names for count in (len(floats), *range(1, len(floats))) for names in itertools.combinations(floats, count)
+    )
+    others = [functools.reduce(_in_bfloat16, names, case) for names in itertools.islice(choices, _TYPINGS)]
+    for first in range(0, len(others), _BATCH):
+        batch = others[first : first + _BATCH]
+        for each, reply in zip(batch, ask(batch), strict=True):
+            if isinstance(reply, Probe) and reply.outputs and not reply.mixed:
+                return each, reply
+    return found
+
+
+def _in_bfloat16(case: Case, name: str) -> Case:
+    return typed(case, name, "bfloat16")
 
 
 def with_written_outputs(case: Case, ask: Ask) -> Case:

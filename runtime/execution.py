@@ -106,6 +106,7 @@ def _answer(request: Request) -> Reply:
             reach=extents.so_far(),
             outgrown=extents.outgrown(),
             written=_written(run, request.case),
+            unread=_leaves_unread(run),
         )
     return run
 
@@ -125,6 +126,13 @@ def _mixes(run: Run) -> bool:
     matmuls = (event for program in run.programs for event in program.events if event.op == "nc_matmul")
     kinds = ({operand.dtype == "float32" for operand in event.operands if operand.role != "dst"} for event in matmuls)
     return any(len(kind) > 1 for kind in kinds)
+
+
+def _leaves_unread(run: Run) -> bool:
+    """Is there an argument that nothing reads? The loop that would may not have run."""
+    given = {tensor.uid for program in run.programs for tensor in program.tensors if tensor.role == "input"}
+    operands = (operand for program in run.programs for event in program.events for operand in event.operands)
+    return not given <= {operand.tile for operand in operands if operand.space == "hbm"}
 
 
 def _spreads(run: Run) -> bool:

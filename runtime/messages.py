@@ -95,7 +95,7 @@ class Probe:
     ``mixed``: did a matmul get float32 and another type, which one of Beta 2 refuses? ``spread``: did a store repeat
     elements of its tile? ``reach``: the arguments that a sketch found too small, and shapes that are not; ``outgrown``:
     sizes of tiles on the chip that it found too small, and what they must be. ``written``: the output parameters of the
-    case, and the shapes in which all lies that is not 0 in them.
+    case, and the shapes in which all lies that is not 0 in them. ``unread``: did nothing read an argument in HBM?
     """
 
     outputs: int
@@ -107,6 +107,7 @@ class Probe:
     reach: tuple[tuple[str, tuple[int, ...]], ...] = ()
     outgrown: tuple[tuple[int, int], ...] = ()
     written: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    unread: bool = False
     reads: Reads = field(default=Reads(), compare=False)
 
 

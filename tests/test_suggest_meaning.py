@@ -85,6 +85,55 @@ def window(x, sizes=(-1, -1), plain=True):
     nl.store(out, value=nl.multiply(nl.load(x), scale))
     return out
 """
+SCORES = """
+@nki.jit
+def scores(q, k, mover, scale=None):
+    dim, rows = q.shape[0], q.shape[1]
+    out = nl.ndarray((rows, 128), dtype=nl.float32, buffer=nl.shared_hbm)
+    moving = nl.load(mover[0:128, 0:128])
+    for r in nl.affine_range(rows // 128):
+        total = nl.zeros((128, 128), dtype=nl.float32, buffer=nl.psum)
+        for d in nl.affine_range(dim // 128):
+            left = nl.load(q[d * 128:(d + 1) * 128, r * 128:(r + 1) * 128])
+            right = nl.load(k[d * 128:(d + 1) * 128, 0:128])
+            total += nisa.nc_matmul(left, right)
+        scaled = nisa.tensor_scalar(nl.copy(total), nl.multiply, scale)
+        weights = nisa.tensor_copy(scaled, dtype=nl.bfloat16)
+        nl.store(out[r * 128:(r + 1) * 128], value=nl.copy(nisa.nc_matmul(weights, moving), dtype=nl.float32))
+    return out
+"""
+CHOSEN = """
+@nki.jit
+def chosen(x, step=1):
+    wide = nl.float32 if x.dtype == nl.float16 else x.dtype
+    rows = 16
+    rows -= rows % step
+    assert x.shape[1] % rows == 0
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    a = nl.load(x)
+    if a.dtype != wide:
+        a = nl.copy(a, dtype=wide)
+    if step > 1:
+        a = nl.multiply(a, 2.0)
+    nl.store(out, value=a)
+    return out
+"""
+COUNTED = """
+'''Shapes: labels (N, 1).'''
+
+def members(labels, counts):
+    total = nl.zeros((8, 1), dtype=nl.float32, buffer=nl.psum)
+    for t in nl.affine_range(labels.shape[0] // 128):
+        own = nl.broadcast_to(nl.load(labels[t * 128:(t + 1) * 128, :]), shape=(128, 8))
+        total += nisa.nc_matmul(nl.copy(own, dtype=nl.bfloat16), nl.ones((128, 1), dtype=nl.bfloat16))
+    nl.store(counts, value=nl.copy(total))
+
+@nki.jit
+def counted(labels):
+    counts = nl.ndarray((8, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+    members(labels, counts)
+    return counts
+"""
 
 
 def found(tmp_path: Path, text: str, seconds: float = 20.0) -> dict[str, Suggestion]:
@@ -106,6 +155,30 @@ def test_loops_run_twice_masks_cut_and_branches_are_taken(tmp_path: Path) -> Non
     assert {columns > 512 for _, columns in shapes(suggested)} == {True, False}
     assert {case.args.get("causal", True) for case in suggested.cases} == {True, False}
     assert not [line for line in suggested.unseen if "causal" in line or "m > 512" in line]
+
+
+def test_a_number_that_is_none_by_default_is_given_and_each_loop_runs_twice_beside_a_fixed_size(tmp_path: Path) -> None:
+    """``mover`` is (128, 128), and its type is not that of the others: the sizes of ``q`` are doubled without it."""
+    first, *_ = found(tmp_path, SCORES)["scores"].cases
+    q, k, mover = (first.args[name] for name in ("q", "k", "mover"))
+    assert isinstance(q, TensorSpec) and isinstance(k, TensorSpec) and isinstance(mover, TensorSpec)
+    assert min(q.shape) >= 256 and k.shape[0] == q.shape[0] and first.args["scale"] == 0.5
+    assert (mover.dtype, {q.dtype, k.dtype}) in [("bfloat16", {"float32"}), ("bfloat16", {"bfloat16"})]
+
+
+def test_types_and_numbers_that_conditions_ask_for_are_given(tmp_path: Path) -> None:
+    suggested = found(tmp_path, CHOSEN)["chosen"]
+    assert suggested.unseen == ()
+    dtypes = {spec.dtype for case in suggested.cases if isinstance(spec := case.args["x"], TensorSpec)}
+    assert "float16" in dtypes and {case.args.get("step", 1) > 1 for case in suggested.cases} == {True, False}  # type: ignore[operator]  # an int
+
+
+@pytest.mark.parametrize("text", [COUNTED, COUNTED.replace("Shapes: labels (N, 1).", "Labels.")], ids=["told", "asked"])
+def test_a_case_in_which_an_argument_is_not_read_is_no_good_one(tmp_path: Path, text: str) -> None:
+    suggested = found(tmp_path, text)["counted"]
+    assert all(rows >= 100 for rows, _ in shapes(suggested, "labels"))
+    assert max(rows for rows, _ in shapes(suggested, "labels")) >= 256
+    assert {columns for _, columns in shapes(suggested, "labels")} <= {1, 8}
 
 
 def test_a_literal_size_behind_many_steps_of_a_loop_is_found(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from nki_migrate.judging import Limits
 from nki_migrate.runtime.pool import pool
 from nki_migrate.suggest import Budget, suggestions
-from nki_migrate.suggest_numbers import named_numbers, other_numbers
+from nki_migrate.suggest_numbers import is_number, named_numbers, other_numbers
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,26 @@ def test_what_is_no_number_has_no_others() -> None:
     kernel = ast.parse("def k(n):\n if n > 0: pass\n").body[0]
     assert isinstance(kernel, ast.FunctionDef)
     assert other_numbers(kernel, "n", None) == other_numbers(kernel, "n", "1") == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("y = x * n", True),
+        ("y = nisa.tensor_scalar(x, nl.multiply, n)", True),
+        ("y = nisa.activation(op=nl.exp, data=x, scale=n)", True),
+        ("y = x * n.shape[0]", False),
+        ("y = nl.load(n)", False),
+        ("y = x * n\n z = n[0]", False),
+        ("nisa.dma_copy(dst=x, src=n)", False),
+        ("y = helper(n)", False),
+        ("if n is None: pass", False),
+    ],
+)
+def test_a_parameter_that_is_computed_with_is_a_number(statement: str, expected: bool) -> None:
+    kernel = ast.parse(f"def k(x, n=None):\n {statement}\n").body[0]
+    assert isinstance(kernel, ast.FunctionDef)
+    assert is_number(kernel, "n") is expected
 
 
 def test_names_stand_for_the_one_number_that_they_are_assigned() -> None:
