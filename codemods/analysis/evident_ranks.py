@@ -14,6 +14,7 @@ from ..expr.tables import operator_token, parameters
 from ..project.documented_ranks import documented_ranks
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import parents_of, uses_by_name
+from .load_ranks import has_any_shape
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -27,12 +28,13 @@ _WITH_COLUMNS = {"nl.ndarray", "nl.zeros", "nl.ones", "nl.full", "nl.matmul", "n
 def evident_rank(scope: Scope, load: ast.Call, name: str) -> int | None:
     """1 or 2 for the parameter ``name`` of which ``load`` takes ``name[a:b]``; ``None`` where nothing tells.
 
-    What the documentation says comes first. A tile beside one that has columns is a vector's: a bias, a scale.
+    What the documentation says comes first. A tile beside one that has columns is a vector's: a bias, a scale. A
+    function that needs one element a row (``nl.load(x[a:b]).reshape((n, 1))``) tells nothing more.
     """
     said = documented_ranks(scope.source.tree, scope.source.text, scope.function, name)
     if said:
         return said.pop() if said in ({1}, {2}) else None
-    if not _only_rows_are_taken(scope.function, name):
+    if not has_any_shape(scope, load) or not _only_rows_are_taken(scope.function, name):
         return None
     return 1 if any(_is_column(scope, node, parent) for node, parent in _uses(scope, load)) else None
 

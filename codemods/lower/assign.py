@@ -37,6 +37,7 @@ from ..render.index import index_value
 from ..render.masks import mask_value
 from ..render.open_ranks import assert_rank_of_part
 from ..render.optional_types import may_lack
+from ..render.patterns import of_name
 from ..render.sizes import unpacked_sizes
 from ..render.type_names import dtype_text, is_dtype
 from ..render.vector_calls import unpacked
@@ -55,6 +56,7 @@ from .items import written_slice
 from .listed_tiles import lists_tiles, new_list, tiles_in_list
 from .number_tables import assign_table
 from .operator_values import is_operator, operator_value
+from .reshape import reshaped
 from .star_targets import assign_starred
 from .stores import element_text, store
 from .tensor_lists import either_tensor
@@ -129,10 +131,31 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
     if is_computation(scope, value):
         _set(scope, name, bind(scope, value, name))
         return
+    tile = scope.attempt(_reshaped_alike, scope, name, value)
+    if isinstance(tile, Tile):
+        _set(scope, name, tile)
+        return
     if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.store" and not _is_read(scope, name):
         call_statement(scope, value)
         return
     _to_known(scope, name, value)
+
+
+def _reshaped_alike(scope: Scope, name: str, value: ast.expr) -> Tile | None:
+    """``name = nl.load(v[a:b]).reshape((n, 1))``: the tile itself where it has that shape in Beta 2 already.
+
+    Refused where it has another one.
+    """
+    if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "reshape"):
+        return None
+    computed = value.func.value
+    if not is_computation(scope, computed):
+        return None
+    tile = bind(scope, computed, name)
+    scope.called[computed] = name, tile
+    if reshaped(scope, value, of_name(scope, name, tile)).base != name:
+        raise Refuse(value, codes.INDEX_VECTORS, ".reshape(...) to another shape", "give the tile a name of its own")
+    return tile
 
 
 def _to_known(scope: Scope, name: str, value: ast.expr) -> None:

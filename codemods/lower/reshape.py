@@ -43,11 +43,19 @@ def reshaped(scope: Scope, node: ast.Call, base: Operand) -> Operand:
     if any(size.startswith("-") for size in dims or ()):
         raise Refuse(node, VECTORS, ".reshape(...) with a size of -1", "write every size")
     if isinstance(value, Tile):
+        if _has_shape(scope, base, dims):
+            return base
         _keep_partitions(scope, node, base, dims)
     scope.apply(codes.ISA_DESTINATION, node)
     whole = replace(value, dims=dims, origin=None)
     name = f"{base.base}.reshape({text})"
     return of_name(scope, name, whole)
+
+
+def _has_shape(scope: Scope, base: Operand, dims: tuple[str, ...] | None) -> bool:
+    """Does a tile have these dimensions already? A vector that was loaded is a column in Beta 2."""
+    own = base.dims
+    return own is not None and dims is not None and len(own) == len(dims) and all(map(scope.equal, own, dims))
 
 
 def expanded(scope: Scope, node: ast.Call, base: Operand, axis: ast.expr) -> Operand:

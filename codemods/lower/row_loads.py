@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..analysis.evident_ranks import evident_rank
-from ..analysis.load_ranks import has_any_shape
 from ..expr.operands import Operand
 from ..render.patterns import of_name, of_rank
 from .access import operand
@@ -13,7 +12,7 @@ from .compute import Call
 def of_evident_rank(call: Call, src: Operand) -> Operand:
     """``src`` of the load ``call``, with a rank that the kernel asserts where there is evidence of it."""
     scope = call.scope
-    if not src.is_row_slice or src.prefix or not has_any_shape(scope, call.node):
+    if not src.is_row_slice or src.prefix:
         return src
     rank = evident_rank(scope, call.node, src.base)
     if rank is None or of_rank(scope, of_name(scope, src.base, src.value), rank).dims is None:

@@ -92,7 +92,8 @@ def least_rank(function: ast.FunctionDef, test: ast.expr, name: str) -> int:
 
 @indexed
 def same_shape(function: ast.FunctionDef, name: str) -> frozenset[str]:
-    """The other tensors that a function asserts to have the shape of ``name``, whenever it comes to its end.
+    """The other tensors that a function asserts to have the shape of ``name``, whenever it comes to its end, or makes
+    with it.
 
     All of them are bound once. An assertion behind a statement that may return is not made always.
     """
@@ -101,9 +102,20 @@ def same_shape(function: ast.FunctionDef, name: str) -> frozenset[str]:
         return frozenset()
     found = {name}
     groups = [group for test in _asserted_at_the_top(function) for group in _shape_groups(_with_shapes(function, test))]
+    groups += _declared_alike(function)
     for _ in groups:  # one may join two others
         found.update(*(group for group in groups if not found.isdisjoint(group)))
     return frozenset(other for other in found - {name} if counts[other] <= 1)
+
+
+def _declared_alike(function: ast.FunctionDef) -> Iterator[frozenset[str]]:
+    """``out = nl.ndarray(x.shape, dtype=...)``: ``out`` and ``x``."""
+    for statement in of_kinds(function, ast.Assign):
+        target, made = statement.targets[0], statement.value
+        if isinstance(target, ast.Name) and isinstance(made, ast.Call) and getattr(made.func, "attr", "") == "ndarray":
+            given = [*made.args[:1], *(keyword.value for keyword in made.keywords if keyword.arg == "shape")]
+            owners = (shape.value.id for shape in given if is_shape(shape) and isinstance(shape.value, ast.Name))
+            yield from (frozenset((target.id, owner)) for owner in owners)
 
 
 def _asserted_at_the_top(function: ast.FunctionDef) -> Iterator[ast.expr]:

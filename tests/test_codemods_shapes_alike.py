@@ -1,0 +1,103 @@
+"""Tensors made with the shape of another one, tiles reshaped to the shape that they have, and columns of unknown width."""
+
+import pytest
+from first_rung import Options, rewrite
+from hypothesis import given
+from hypothesis import strategies as st
+from nki_migrate.runtime.cases import TensorSpec
+
+HEAD = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+"""
+WHOLE = HEAD + """\
+def k(x):
+    out = nl.ndarray({shape}, dtype=x.dtype, buffer=nl.shared_hbm)
+    rows, columns = x.shape
+    t = nl.load(x[0:rows, 0:columns])
+    nl.store({part}, value=nl.exp(t))
+    return out
+"""
+VECTOR = HEAD + '''\
+def k(x, bias):
+    """
+    bias.shape == [{said}]
+    """
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    b = nl.load(bias[0:rows]).reshape({shape})
+    nl.store(out[0:rows, 0:columns], value=nl.add(nl.load(x[0:rows, 0:columns]), b))
+    return out
+'''
+COLUMN = HEAD + """\
+def k(x, c):
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    own = nl.load(c[0:rows, :])
+    wide = nl.broadcast_to(own, shape=(rows, columns))
+    nl.store(out, value=nl.subtract(nl.load(x), wide))
+    return out
+"""
+X = TensorSpec((64, 32), "float32", "normal")
+
+
+@pytest.mark.parametrize("shape", ["x.shape", "shape=x.shape"])
+@pytest.mark.parametrize("part", ["out[0:rows, 0:columns]", "out[:, 0:columns]", "out"])
+def test_all_of_what_is_made_with_the_shape_of_another_is_the_whole(migrate, shape, part):
+    migration = migrate(WHOLE.format(shape=shape, part=part), {"x": X}, Options(unsafe=True))
+    assert migration.objection is None and migration.trouble == () and migration.outcome.findings == ()
+    assert "dma_copy(dst=out, " in migration.outcome.source
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n    x = x.reshape((32, 64))",
+        "out = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.shared_hbm)",
+        "out = made(x.shape, x.dtype)",
+    ],
+    ids=["bound again", "of its own shape", "by a function"],
+)
+def test_a_part_of_anything_else_stays_a_part(made):
+    source = WHOLE.format(shape="x.shape", part="out[0:rows, 0:columns]")
+    source = source.replace("out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)", made)
+    function = "def made(shape, dtype):\n    return nl.ndarray((64, 64), dtype=dtype, buffer=nl.shared_hbm)\n\n\n"
+    outcome = rewrite(source.replace("@nki.jit", function + "@nki.jit"), Options(unsafe=True))
+    assert "out[0:rows, 0:columns]" in outcome.source
+
+
+def test_a_vector_is_a_column_already(migrate):
+    """And it has the rank that its author says."""
+    bias = TensorSpec((64,), "float32", "normal")
+    source = VECTOR.format(said="R", shape="(rows, 1)")
+    migration = migrate(source, {"x": X, "bias": bias}, Options(unsafe=True))
+    assert migration.objection is None and migration.trouble == () and migration.outcome.findings == ()
+    assert "reshape" not in migration.outcome.source and "nisa.dma_copy(dst=b, src=bias" in migration.outcome.source
+    assert "assert len(bias.shape) == 1, " in migration.outcome.source
+
+
+@pytest.mark.parametrize("shape", ["(rows, 1, 1)", "(rows, n)"])
+def test_another_shape_is_a_reshape(shape):
+    source = VECTOR.format(said="R", shape=shape).replace("x, bias", "x, bias, n")
+    assert "reshape" in rewrite(source, Options(unsafe=True)).source
+
+
+@given(rows=st.sampled_from([1, 32, 96]), columns=st.sampled_from([1, 2, 40]), width=st.sampled_from([1, 2, 40]))
+def test_what_is_broadcast_is_one_column(migrate, rows, columns, width):
+    """Whatever the width is: equal, or stopped by the assertion."""
+    args = {"x": TensorSpec((rows, columns), "float32", "normal"), "c": TensorSpec((rows, width), "float32", "normal")}
+    migration = migrate(COLUMN, args, Options(unsafe=True))
+    assert migration.outcome.findings == () and "assert c.shape[1] == 1" in migration.outcome.source
+    if width == 1:
+        assert migration.trouble == ()
+    elif columns == width:
+        assert "rewritten for a broadcast along free dimensions" in str(migration.trouble)
+
+
+def test_nothing_is_asserted_of_what_is_as_wide_already():
+    source = COLUMN.replace("own = nl.load(c[0:rows, :])", "own = nl.load(c[0:rows, 0:columns])")
+    assert "broadcast along" not in rewrite(source, Options(unsafe=True)).source
