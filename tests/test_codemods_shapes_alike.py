@@ -1,4 +1,4 @@
-"""Tensors made with the shape of another one, tiles reshaped to the shape that they have, and columns of unknown width."""
+"""Tensors made with the shape of another, tiles reshaped to the shape that they have, columns of unknown width."""
 
 import pytest
 from first_rung import Options, rewrite

@@ -76,16 +76,20 @@ def broadcast(scope: Scope, node: ast.expr, base: Operand, sizes: tuple[str, ...
         )
     if moved:
         scope.assert_equal(*pairs[0], "a broadcast along free dimensions")
-    untold = [
-        n for n, (own, size) in enumerate(pairs) if n and scope.constant(own) is None and not scope.equal(own, size)
-    ]
+    return spread(scope, node, _of_one_column(scope, base, base.dims, sizes), sizes)
+
+
+def _of_one_column(scope: Scope, base: Operand, own: tuple[str, ...], sizes: tuple[str, ...]) -> Operand:
+    """``base`` with one element along free dimensions of which nothing tells that they have ``sizes``."""
+    free = range(1, len(own))
+    untold = [n for n in free if scope.constant(own[n]) is None and not scope.equal(own[n], sizes[n])]
     for n in untold:
-        scope.assert_equal(base.dims[n], "1", "a broadcast along free dimensions")
-    if untold:
-        dims = tuple("1" if n in untold else own for n, own in enumerate(base.dims))
-        value = replace(base.value, dims=dims) if base.value.dims == base.dims else base.value
-        base = replace(base, value=value, dims=dims)
-    return spread(scope, node, base, sizes)
+        scope.assert_equal(own[n], "1", "a broadcast along free dimensions")
+    if not untold:
+        return base
+    dims = tuple("1" if n in untold else size for n, size in enumerate(own))
+    value = replace(base.value, dims=dims) if base.value.dims == own else base.value
+    return replace(base, value=value, dims=dims)
 
 
 def spread(scope: Scope, node: ast.expr, view: Operand, dims: tuple[str, ...]) -> Operand:
