@@ -13,7 +13,9 @@ from ..expr import algebra
 from ..expr.tables import dtype_name, is_function
 from ..expr.values import Api, DType, OfNumpy, Python, Slice, Value
 from ..lower.items import is_python_slice
+from ..project.host import read_by_host
 from ..project.program import Module
+from ..render.numpy_numbers import numpy_number
 from ..syntax import codes
 from ..syntax.module_level import module_statements, stand_ins
 from ..syntax.node_index import of_kinds, walk
@@ -84,8 +86,9 @@ def _global_value(scope: Scope, value: ast.expr) -> Value:
         return Api(qualified)
     if isinstance(value, ast.Constant) and type(value.value) is int:
         return Python(value.value > 0)
-    if isinstance(value, ast.Call) and dtype_name(scope.qualified(value.func) or "") is not None:
-        return OfNumpy()
+    dtype = numpy_number(scope, value, scope.module.environment.values)
+    if dtype is not None:
+        return OfNumpy(dtype=dtype, made=value)
     if isinstance(value, ast.Call) and _is_constant_slice(scope, value):
         return Slice(scope.module.source.segment(value), value)
     return Python()
@@ -105,21 +108,11 @@ def _global_dtype(module: Module, scope: Scope, name: str, value: ast.expr) -> D
     module.environment.dtypes[name] = text
     if not qualified.startswith("np."):
         return DType(name)
-    if _read_by_host(module, name) or not module.options.enabled(codes.DATA_TYPES):
+    if read_by_host(module, name) or not module.options.enabled(codes.DATA_TYPES):
         return DType(text)
     module.plan.edits.expressions[value] = text
     module.plan.applied[codes.DATA_TYPES] += 1
     return DType(name)
-
-
-def _read_by_host(module: Module, name: str) -> bool:
-    """Is a global name read outside of the functions that are rewritten?"""
-    rewritten = [f for f in module.symbols.functions.values() if f in module.program.kernel_code]
-    inside = {id(n) for f in rewritten for n in walk(f)}
-    return any(
-        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside
-        for n in walk(module.source.tree)
-    )
 
 
 def _is_dtype(qualified: str) -> bool:

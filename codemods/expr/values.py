@@ -49,10 +49,13 @@ class Numbers(Python):
 
 @dataclass(frozen=True)
 class OfNumpy(Python):
-    """A number of a type of NumPy's, ``np.float32(0.1)``, that a module defines.
+    """A number of a type of NumPy's, ``np.float32(0.1)``, that a module defines by ``made``.
 
     NKI's front end takes it for ``None``. Source: KLR, ``interop/klr/gather.c``, ``value``: it knows Python's numbers.
     """
+
+    dtype: str = ""
+    made: ast.expr | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

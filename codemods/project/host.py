@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from ..syntax.node_index import of_kinds, walk
+
+if TYPE_CHECKING:
+    from .program import Module
 
 HARNESSES = {"nki.baremetal", "nki.benchmark", "nki.profile"}
 
@@ -18,3 +22,13 @@ def assigned(owner: Owner, name: str) -> list[ast.expr]:
     assignments = list(of_kinds(owner, ast.Assign))
     values = [n.value for n in assignments for t in n.targets if isinstance(t, ast.Name) and t.id == name]
     return values if len(values) == bindings else []
+
+
+def read_by_host(module: Module, name: str) -> bool:
+    """Is a global name read outside of the functions that are rewritten?"""
+    rewritten = [f for f in module.symbols.functions.values() if f in module.program.kernel_code]
+    inside = {id(n) for f in rewritten for n in walk(f)}
+    return any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside
+        for n in walk(module.source.tree)
+    )

@@ -19,7 +19,7 @@ from ..expr import algebra
 from ..expr.algebra import choice, parse
 from ..expr.emission import Condition
 from ..expr.tables import dtype_name
-from ..expr.values import Hbm, Numbers, Python
+from ..expr.values import Hbm, Numbers, OfNumpy, Python
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import default_values, is_shape, named_parameters
 from ..syntax.number_lists import elements_bound, kinds_in, listed_kinds
@@ -158,6 +158,8 @@ def _of_name(scope: Scope, name: str) -> str | None:
     if literals is not None:
         return literals
     value = scope.env.get(name)
+    if isinstance(value, OfNumpy) and value.dtype == "float32":
+        return WEAK_FLOAT  # a float of Python's counts as it
     if not isinstance(value, Python):
         return None
     return WEAK_INT if value.positive or _is_loop_index(scope, name) or _counts(scope, name) else _traced(scope, name)

@@ -28,6 +28,7 @@ from ..syntax.nodes import is_shape
 from . import vector_sizes
 from .comparisons import comparison_text
 from .number_keys import looked_up
+from .numpy_numbers import as_pythons
 from .python_subset import check_power, check_subscript, python_call
 from .sequences import sequence_call
 from .shape_attributes import shape_attribute, size_2d, size_of_vector
@@ -265,8 +266,7 @@ def _check_name(scope: Scope, node: ast.Name) -> None:
             "Beta 2 has no index vectors",
         )
     if isinstance(value, OfNumpy):
-        what = f"'{node.id}' is a number of NumPy's, which NKI's front end takes for None"
-        raise Refuse(node, DTYPES, what, "write a number of Python's where it is defined")
+        as_pythons(scope, node, value, DTYPES)
     if isinstance(value, Numbers):
         raise Refuse(node, DTYPES, f"the numpy array '{node.id}' as a whole", "use its elements, one by one")
     if isinstance(value, Mask):

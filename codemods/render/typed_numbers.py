@@ -1,7 +1,8 @@
 """Numbers of a numpy type, ``np.float32(x)`` and ``np.dtype(np.float32).type(x)``: part of NKI005.
 
 An instruction rounds the number that it gets to float32, so a number that only instructions get is written without
-the type; so is a whole number that its type holds. Anything else could be computed with, in that type, and is left.
+the type; so is a whole number that its type holds, and an infinity. Anything else could be computed with, in that
+type, and is left.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _WHOLE |= {
     "float16": (-2048, 2048),
 }
 
-_COMPUTE = frozenset({"nl.add", "nl.subtract", "nl.multiply", "nl.maximum", "nl.minimum"})
+COMPUTE = frozenset({"nl.add", "nl.subtract", "nl.multiply", "nl.maximum", "nl.minimum"})
 """Functions of two tiles, or of a tile and a number, whose type is part of the result's."""
 
 
@@ -52,9 +53,15 @@ def _only_instructions_get(scope: Scope, node: ast.Call, dtype: str) -> bool:
     if dtype != "float32" and not _is_held(number, dtype):
         return False
     of_one_type = dtype == "float32" and scalar_type(scope, number) == WEAK_FLOAT  # a float of Python's counts as it
-    functions = _COMPUTE if of_one_type else frozenset[str]()
+    functions = COMPUTE if of_one_type else frozenset[str]()
+    functions |= {"nl.full"} if dtype == "float32" and _is_infinite(scope, number) else set()
     parents = parents_of(scope.function)
-    return all(_is_operand(scope, use, parents, functions) for use in _uses(scope, node, parents))
+    return all(is_operand(scope, use, parents, dtype, functions) for use in _uses(scope, node, parents))
+
+
+def _is_infinite(scope: Scope, node: ast.expr) -> bool:
+    number = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    return scope.qualified(number) in ("np.inf", "math.inf")
 
 
 def _is_held(node: ast.expr, dtype: str) -> bool:
@@ -78,9 +85,11 @@ def _uses(scope: Scope, node: ast.Call, parents: dict[ast.AST, ast.AST]) -> Iter
             yield use
 
 
-def _is_operand(scope: Scope, use: ast.AST, parents: dict[ast.AST, ast.AST], functions: Set[str]) -> bool:
-    """Is a number the argument of an instruction, or of one of some functions?"""
+def is_operand(scope: Scope, use: ast.AST, parents: dict[ast.AST, ast.AST], dtype: str, functions: Set[str]) -> bool:
+    """Is a number, or its negative, the argument of an instruction, or of one of some functions?"""
     parent = parents.get(use)
+    if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub) and "float" in dtype:
+        use, parent = parent, parents.get(parent)
     call = parents.get(parent) if isinstance(parent, ast.keyword) else parent
     if not isinstance(call, ast.Call) or use is call.func:
         return False

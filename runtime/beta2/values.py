@@ -255,12 +255,19 @@ def integer(value: object) -> int:
     """A compile-time integer: an int, a bool, or an object with such a ``value``."""
     if type(value) is int:
         return value
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, int):
         return int(value)
+    if isinstance(value, np.generic):
+        raise _of_numpy("'integer'", value)
     held = getattr(value, "value", None)
     if isinstance(held, int):
         return held
     raise KernelError("", f"expecting 'integer', got '{kind(value)}'")
+
+
+def _of_numpy(expected: str, value: np.generic) -> KernelError:
+    """KLR, ``interop/klr/gather.c``, ``value``: what is no number of Python's is ``None``."""
+    return KernelError("", f"expecting {expected}, got None: the front end takes {value!r} of NumPy for it")
 
 
 def natural(value: object) -> int:
@@ -278,9 +285,8 @@ def number(value: object) -> int | float:
         return int(value)
     if isinstance(value, (int, float)):
         return value
-    if isinstance(value, np.generic) and value.dtype.kind in "iuf":
-        immediate: int | float = value.item()
-        return immediate
+    if isinstance(value, np.generic):
+        raise _of_numpy("int or 'float'", value)
     raise KernelError("", f"expecting int or 'float', got '{kind(value)}'")
 
 
