@@ -1,11 +1,14 @@
 """Data types written with numpy."""
 
+import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
 
 WORK = nl.float32
 COUNTS = nl.int32
+EIGHTHS = float(np.float32(8.0))
+LOWEST = float(np.finfo(np.float32).min / 2)
 
 
 @nki.jit
@@ -19,6 +22,8 @@ def rounded(x, kept=nl.float16):
     nisa.tensor_copy(dst=wide, src=tile)
     nl.store(out, value=wide)
     whole = nl.ndarray((rows, columns), dtype=COUNTS, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=whole, data=wide, op0=nl.multiply, operand0=8.0)
+    nisa.tensor_scalar(
+        dst=whole, data=wide, op0=nl.multiply, operand0=EIGHTHS, op1=nl.maximum, operand1=LOWEST
+    )
     nl.store(counts, value=whole)
     return out, counts

@@ -7,6 +7,8 @@ import neuronxcc.nki.language as nl
 
 WORK = np.float32
 COUNTS = np.int32
+EIGHTHS = np.float32(8.0)
+LOWEST = np.finfo(np.float32).min / 2
 
 
 @nki.jit
@@ -19,6 +21,6 @@ def rounded(x, kept=np.float16):
     wide = nl.copy(tile, dtype=WORK)
     nl.store(out, value=wide)
     whole = nl.ndarray((nl.par_dim(rows), columns), dtype=COUNTS)
-    whole[...] = nisa.tensor_scalar(wide, op0=np.multiply, operand0=8.0)
+    whole[...] = nisa.tensor_scalar(wide, op0=np.multiply, operand0=EIGHTHS, op1=np.maximum, operand1=LOWEST)
     nl.store(counts, value=whole)
     return out, counts
