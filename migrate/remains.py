@@ -6,7 +6,6 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from nki_migrate.codemods.model import Finding, Options, Outcome
 from nki_migrate.codemods.syntax.mark_text import WORD, is_comment_mark, is_mark
 from nki_migrate.codemods.syntax.node_index import tree_of, walk
 from nki_migrate.codemods.syntax.nodes import blocks, first_line
+from nki_migrate.codemods.syntax.shared_lines import line_matcher
 from nki_migrate.runtime.spec.grammar import children, statements
 from nki_migrate.runtime.spec.versions import RANGE, Version, shown, versions_of
 
@@ -91,10 +91,10 @@ class Accounted:
 
     @cached_property
     def opcodes(self) -> list[tuple[str, int, int, int, int]]:
-        """How the stripped lines of the output came from those of the input (``difflib``)."""
+        """How the stripped lines of the output came from those of the input."""
         old = [line.strip() for line in self._before.split("\n")]
         new = [line.strip() for line in self.outcome.source.split("\n")]
-        return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        return line_matcher(old, new).get_opcodes()
 
     def input_line(self, line: int) -> int | None:
         """The input's line that a line of the output still is, by its text; ``None`` for a line that a rule wrote."""

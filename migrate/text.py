@@ -12,7 +12,8 @@ import tokenize
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+
+from nki_migrate.codemods.syntax.shared_lines import line_matcher
 
 from .errors import FileError
 
@@ -116,7 +117,7 @@ def _ends(text: str, original: Text) -> tuple[str, ...]:
     common = kinds.most_common(1)[0][0]
     ends = [common] * count
     lines = text.split("\n")
-    matcher = SequenceMatcher(None, original.text.split("\n"), lines, autojunk=False)
+    matcher = line_matcher(original.text.split("\n"), lines)
     for old, new, size in matcher.get_matching_blocks():
         for index in range(size):
             if new + index < count and old + index < len(original.ends):

@@ -136,6 +136,17 @@ SOURCE_OF_A_METHOD = HEAD + (
 )
 
 
+@pytest.mark.parametrize("comments", ["# ------\n# Copies\n# ------", "######\n# Copies", "# = Copies\n# ====== #"])
+def test_a_kernel_moves_below_the_heading_of_its_section(comments):
+    outcome, _refused = guarded(factory().replace("def make", f"{comments}\ndef make"))
+    assert f"{comments}\n@nki.jit\ndef kernel(x, rows, width):" in outcome.source
+
+
+def test_a_kernel_moves_above_the_comment_of_its_function():
+    outcome, _refused = guarded(factory().replace("def make", "# Makes a kernel -- of two sizes\ndef make"))
+    assert "return out\n\n\n# Makes a kernel -- of two sizes\ndef make(" in outcome.source
+
+
 def test_a_kernel_of_a_method_moves_above_the_class():
     outcome, refused = guarded(SOURCE_OF_A_METHOD.format(rows="rows"))
     assert (outcome.findings, refused) == ((), None)

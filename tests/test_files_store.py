@@ -166,6 +166,16 @@ def test_the_diff_applied_is_the_new_file(tmp_path_factory, before, after):
         assert (directory / "pkg" / "kernel.py").read_bytes() == after
 
 
+def test_lines_that_a_long_file_has_often_are_no_change():
+    sections = [
+        (b"def f%d(x):\n    rows = x.shape[0]\n    use(rows, %s)\n    return rows\n\n" % (n, b"%s")) for n in range(80)
+    ]
+    before, after = (b"".join(section % name for section in sections) for name in (b"old", b"new"))
+    lines = unified_diff("x.py", before, after).splitlines()[2:]
+    changes = [line for line in lines if line[:1] in (b"-", b"+")]
+    assert changes == [b"-    use(rows, old)", b"+    use(rows, new)"] * 80
+
+
 @pytest.mark.parametrize(
     "name", ["with space.py", "é.py", 'quote".py', "back\\slash.py", "tab\there.py", "deep/er/x.py"]
 )

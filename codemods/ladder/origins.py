@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
 from functools import partial
 
 from ..syntax.drafts import Edit
+from ..syntax.shared_lines import line_matcher
 
 Origin = Callable[[int], int]
 Origins = tuple[int, ...]
@@ -26,7 +26,7 @@ def matched(before: str, after: str) -> Origins:
     old = [line.strip() for line in before.split("\n")]
     new = [line.strip() for line in after.split("\n")]
     found = [1] * len(new)
-    for _tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for _tag, i1, i2, j1, j2 in line_matcher(old, new).get_opcodes():
         for j in range(j1, j2):
             found[j] = min(i1 + min(j - j1, max(i2 - i1 - 1, 0)) + 1, len(old))
     return tuple(found)

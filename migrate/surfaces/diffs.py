@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from nki_migrate.codemods.syntax.shared_lines import line_matcher
+
 from .markup import content, element
 
 _CONTEXT = 3
@@ -31,7 +33,7 @@ class Diff:
 def diff_of(before: str, after: str) -> Diff:
     """The change from ``before`` to ``after``."""
     old, new = before.split("\n"), after.split("\n")
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    matcher = line_matcher(old, new)
     changed = [(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal"]
     hunks = [_hunk(old, new, group) for group in matcher.get_grouped_opcodes(_CONTEXT)] if changed else []
     return Diff("".join(hunks), sum(added for _, added in changed), sum(removed for removed, _ in changed))

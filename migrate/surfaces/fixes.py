@@ -8,9 +8,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import accumulate
 from typing import Any
+
+from nki_migrate.codemods.syntax.shared_lines import line_matcher
 
 from ..errors import FileError
 from ..text import decoded
@@ -42,7 +43,7 @@ def _replacements(before: bytes, after: bytes) -> Iterator[dict[str, Any]]:
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, old))]
     is_text = _is_utf8(before) and _is_utf8(after)
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for tag, i1, i2, j1, j2 in line_matcher(old, new).get_opcodes():
         if tag == "equal":
             continue
         inserted = b"".join(new[j1:j2])

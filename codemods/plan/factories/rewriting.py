@@ -24,6 +24,9 @@ from ..line_origins import Edit, Line, between, dedented, edited, inside_strings
 from ..places import brackets, further_arguments, further_parameters
 from .closures import Around, Closure, closed_over, closure_of
 
+_RULE = re.compile(r"#+\s*[-=#*~_]{4,}\s*#*")
+"""A comment line of a banner: ``# ------``."""
+
 
 def moved_out(sources: Mapping[str, Source], options: Options) -> dict[str, EditedText]:
     """Modules by path, with the kernels that functions make as functions of the module.
@@ -86,7 +89,7 @@ class _Moving:
         above: dict[int, list[Line]] = {}
         for closure in self.closures:
             block = self._block(closure, lines, dropped)
-            above.setdefault(top_of(self.module.source, closure.around[0]), []).extend(block)
+            above.setdefault(_place(self.module.source, closure.around[0]), []).extend(block)
             gone |= set(range(top_of(self.module.source, closure.kernel), (closure.kernel.end_lineno or 0) + 1))
         gone |= {n for s in dropped for n in range(top_of(self.module.source, s), first_line(s))}
         touched = {closure.around[0].name for closure in self.closures} | set(names.values())
@@ -207,6 +210,13 @@ class _Moving:
             item.path.partition(".")[0] for item in self.module.symbols.import_list if item.statement is first
         )
         return first.lineno - 1, [self.missing, *([""] if package not in sys.stdlib_module_names else [])]
+
+
+def _place(source: Source, factory: ast.FunctionDef) -> int:
+    """The line that the kernels of a function go above: below comments right above it that head a section."""
+    top, first = top_of(source, factory), first_line(factory)
+    comments = source.text.split("\n")[top - 1 : first - 1]
+    return first if any(_RULE.fullmatch(line.strip()) for line in comments) else top
 
 
 def _further(closure: Closure) -> list[str]:
