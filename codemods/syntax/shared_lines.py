@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
 from typing import TypeVar
 
-_Line = TypeVar("_Line", str, bytes)
+_Line = TypeVar("_Line", bound=Hashable)
 
 
 def line_matcher(old: Sequence[_Line], new: Sequence[_Line]) -> SequenceMatcher[_Line]:
@@ -17,15 +17,16 @@ def line_matcher(old: Sequence[_Line], new: Sequence[_Line]) -> SequenceMatcher[
     Lines that both texts have once are matched first, what stands between two of them by ``difflib``. ``difflib`` alone
     takes time that grows with the square of a line's occurrences; with ``autojunk`` it counts such a line as different.
     """
-    return _LineMatcher(None, old, new, autojunk=False)
+    return _LineMatcher(old, new)
 
 
 class _LineMatcher(SequenceMatcher[_Line]):
+    def __init__(self, old: Sequence[_Line], new: Sequence[_Line]) -> None:
+        super().__init__(None, old, new, autojunk=False)
+        self._blocks = [*_joined(_blocks(old, new)), Match(len(old), len(new), 0)]
+
     def get_matching_blocks(self) -> list[Match]:
-        if self.matching_blocks is None:
-            blocks = _joined(_blocks(self.a, self.b))
-            self.matching_blocks = [*blocks, Match(len(self.a), len(self.b), 0)]
-        return self.matching_blocks
+        return self._blocks
 
 
 def _blocks(old: Sequence[_Line], new: Sequence[_Line]) -> Iterator[Match]:

@@ -212,7 +212,7 @@ class _Moving:
         return first.lineno - 1, [self.missing, *([""] if package not in sys.stdlib_module_names else [])]
 
 
-def _place(source: Source, factory: ast.FunctionDef) -> int:
+def _place(source: Source, factory: ast.FunctionDef | ast.ClassDef) -> int:
     """The line that the kernels of a function go above: below comments right above it that head a section."""
     top, first = top_of(source, factory), first_line(factory)
     comments = source.text.split("\n")[top - 1 : first - 1]
