@@ -208,13 +208,13 @@ def test_verify_launches_kernels_under_a_harness(tmp_path: Path, capfd: pytest.C
 # --- a mask where the documents ask for a tile -----------------------------------------------------------------------
 
 
-def test_a_mask_is_no_condition_of_where_and_the_error_names_the_operand() -> None:
+def test_a_mask_is_no_operand_and_the_error_names_the_operand() -> None:
     def cut(x: Any) -> Any:
         tile = nl.load(x)
         out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
         mask = (nl.arange(128)[:, None] < 70) & (nl.arange(8)[None, :] < 5)
-        nl.store(out, nl.where(mask, tile, nl.zeros(x.shape, dtype=x.dtype)))
+        nl.store(out, nl.where(tile, mask, nl.zeros(x.shape, dtype=x.dtype)))
         return out
 
-    with pytest.raises(KernelError, match="'condition' of 'where' to be a tile, got a mask of shape"):
+    with pytest.raises(KernelError, match="to be a tile or a number, got a mask of shape"):
         launch(cut, {"x": X})

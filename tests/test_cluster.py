@@ -130,7 +130,7 @@ def kernels(count, place):
 
 
 def test_a_rewrite_gives_the_same_in_the_same_order(run, machines, here):
-    kernels(12, here)
+    kernels(7, here)
     (here / "broken.py").write_text("import neuronxcc.nki\nprint 'old'\n")
     (here / "empty.py").write_text("")
     for options in ([], ["--output-format", "json"], ["--unsafe", "--stat", "--verbose"]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nki_migrate.codemods.syntax.shared_lines import line_matcher
@@ -13,7 +12,7 @@ from nki_migrate.codemods.syntax.shared_lines import line_matcher
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=14)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(LINES, LINES)
 def test_the_opcodes_turn_one_into_the_other(old, new):
     made = []
@@ -23,7 +22,7 @@ def test_the_opcodes_turn_one_into_the_other(old, new):
     assert made == new
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(LINES, LINES)
 def test_blocks_are_in_order_and_do_not_touch(old, new):
     *blocks, end = line_matcher(old, new).get_matching_blocks()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,17 @@ from nki_migrate.runtime.spec.kept_functions import KEPT
 from nki_migrate.runtime.spec.versions import version
 
 from ..expr.emission import Condition
+from ..expr.frames import Clamp
 from ..expr.operands import Operand
 from .scope import Scope
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a mask leaves: the bounds of dimensions, and the conditions under which that is anything."""
+
+    clamps: Mapping[int, Clamp]
+    guards: tuple[str, ...]
 
 
 @dataclass
@@ -25,8 +34,9 @@ class Instruction:
     operand that the engine cannot read where it is, and that is copied into the destination first. ``first`` is an
     instruction with the same destination that comes before, ``shaped`` how the destination must be written.
     ``support`` marks a function that the rewrite adds: without ``cut`` it fills a whole tile. ``precut`` arguments are
-    what a mask leaves of them already. A result of unknown rank may be a column: ``perhaps_column``. ``ranked`` gives
-    the instruction with the ranks asserted on which its shape depends. ``optional`` is a type that the result has
+    what a mask leaves of them already. ``part`` is what a mask leaves of a place that ``first`` writes whole. A result
+    of unknown rank may be a column: ``perhaps_column``. ``ranked`` gives the instruction with the ranks asserted on
+    which its shape depends. ``optional`` is a type that the result has
     instead of its own ``dtype``, unless it is ``None``. ``conditions`` must hold for ``dtype``: who makes a tile of it
     asserts them. ``stays`` writes it as the function of ``nl`` that it was, of the texts of its destination and its
     source.
@@ -45,6 +55,7 @@ class Instruction:
     shaped: Callable[[Scope, ast.expr, Operand], Operand] | None = None
     support: bool = False
     precut: bool = False
+    part: Part | None = None
     perhaps_column: bool = False
     ranked: Callable[[], Instruction] | None = None
     optional: str = ""

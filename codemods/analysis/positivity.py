@@ -42,6 +42,9 @@ def _atom_positive(scope: Scope, atom: str) -> bool:
         n, t = ast.unparse(node.left), ast.unparse(node.right)
         multiple = any(scope.equal(n, of) and scope.equal(t, tile) for of, tile in scope.multiples)
         return multiple and positive(scope, n) and positive(scope, t)
+    smallest = smallest_of(scope, atom)
+    if smallest:
+        return all(positive(scope, number) for number in smallest)
     return isinstance(node, ast.Attribute) and ".tile_size." in atom
 
 
@@ -97,17 +100,24 @@ def _counts_tiles(scope: Scope, passes: ast.expr, total: str, tile: str) -> bool
             return False
     size = ast.unparse(right)
     known = _known_formulas(scope)
-    if not any(algebra.equal(size, each, known) for each in (tile, *_smallest_of(scope, tile))):
+    if not any(algebra.equal(size, each, known) for each in (tile, *smallest_of(scope, tile))):
         return False
     is_same = any(algebra.equal(ast.unparse(left), each, known) for each in lefts)
     return is_same or (positive(scope, size) and positive(scope, rest))
 
 
-def _smallest_of(scope: Scope, text: str) -> list[str]:
+def at_most(scope: Scope, text: str, size: str) -> bool:
+    """Is ``text`` the smallest of numbers, one of which is ``size``?"""
+    known = _known_formulas(scope)
+    text = known.get(text, text)
+    return any(algebra.equal(size, each, known) for each in smallest_of(scope, text))
+
+
+def smallest_of(scope: Scope, text: str) -> list[str]:
     """The numbers of which ``text`` is the smallest: ``min(n, 128)``, ``min(min(n, 128), size)``."""
     match algebra.parse(text):
         case ast.Call(ast.Name("min"), [_, _, *_] as numbers, []) if "min" not in scope.module.symbols.rebound:
             texts = [ast.unparse(number) for number in numbers]
-            return texts + [inner for each in texts for inner in _smallest_of(scope, each)]
+            return texts + [inner for each in texts for inner in smallest_of(scope, each)]
         case _:
             return []

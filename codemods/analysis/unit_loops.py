@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import bound_by
+from .own_functions import own_function
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -28,7 +29,7 @@ def counted(scope: Scope, loop: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
     counts = {node.id for part in (loop.target, *call.args) for node in of_kinds(part, ast.Name)}
     if bound_in_body(loop) & counts or any(isinstance(a, ast.Starred) for a in call.args):
         return None
-    if scope.qualified(call.func) not in RANGES and not _is_range(call.func):
+    if scope.qualified(call.func) not in RANGES and own_function(scope, call.func) != "range":
         return None
     match call.args:
         case [end]:
@@ -47,7 +48,3 @@ def passes_from_zero(scope: Scope, loop: ast.stmt) -> ast.expr | None:
     """How often a loop runs that counts 0, 1, 2 and so on; ``None`` for other loops."""
     values = counted(scope, loop)
     return values[1] if values is not None and scope.constant(ast.unparse(values[0])) == 0 else None
-
-
-def _is_range(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "range"

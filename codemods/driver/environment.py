@@ -86,6 +86,8 @@ def _global_value(scope: Scope, value: ast.expr) -> Value:
         return Api(qualified)
     if isinstance(value, ast.Constant) and type(value.value) is int:
         return Python(value.value > 0)
+    if qualified is not None and qualified.startswith("nl.tile_size."):
+        return Python(positive=True)
     dtype = numpy_number(scope, value, scope.module.environment.values)
     if dtype is not None:
         return OfNumpy(dtype=dtype, made=value)

@@ -34,7 +34,7 @@ from ..expr.values import (
 from ..render.bodies import written
 from ..render.expressions import only_computes, render
 from ..render.index import index_value
-from ..render.masks import mask_value
+from ..render.masks import is_broadcast_mask, mask_value
 from ..render.open_ranks import assert_rank_of_part
 from ..render.optional_types import may_lack
 from ..render.patterns import of_name
@@ -195,7 +195,8 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
             raise Refuse(value, codes.INDEX_VECTORS, message, "write it in the subscript itself")
         return index
     masks = ast.Compare | ast.BinOp | ast.BoolOp | ast.Name | ast.IfExp | ast.Call
-    mask = mask_value(scope, value) if isinstance(value, masks) and not is_computation(scope, value) else None
+    may_be_mask = isinstance(value, masks) and (not is_computation(scope, value) or is_broadcast_mask(scope, value))
+    mask = mask_value(scope, value) if may_be_mask else None
     if mask is not None and mask.of_vectors:
         return mask
     if isinstance(value, ast.IfExp) and any(isinstance(branch, ast.Call) for branch in (value.body, value.orelse)):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..analysis.instructions import Instruction
+from ..analysis.instructions import Instruction, Part
 from ..expr.operands import Operand
+from ..expr.values import Mask
 from ..render.dtypes import Promotion, asserted_promotion, is_of_type, scalar_type, type_name
-from ..render.patterns import common_dims, spread
+from ..render.masks import is_mask, mask_value
+from ..render.patterns import common_dims, of_rank, spread
+from ..rules.masks import clip
+from ..syntax.codes import MASKS
 from ..syntax.codes import NL_COMPUTE as CODE
 from .compute import Call, copy_of, materialized
 from .elementwise import same_sizes
@@ -18,13 +22,11 @@ def chosen_elements(call: Call) -> Instruction:
 
     A first choice that is a number is there first, so that it needs no tile of its own.
     """
+    mask = _mask(call)
+    if mask is not None:
+        return _chosen_by_mask(call, mask)
     condition, x, y = _operands(call)
-    types = [
-        side.dtype if isinstance(side, Operand) else scalar_type(call.scope, call.arguments[name])
-        for name, side in (("x", x), ("y", y))
-    ]
-    dtype = call.dtype()
-    found = Promotion(dtype) if dtype else asserted_promotion(call.scope, *types)
+    found = _promotion(call, x, y)
 
     def is_used(side: Operand | str) -> bool:
         """Can the instruction read a choice as it is?"""
@@ -42,16 +44,60 @@ def chosen_elements(call: Call) -> Instruction:
     return Instruction("tensor_copy_predicated", given, condition.dims, found.dtype, explicit=explicit, first=filled)
 
 
+def _promotion(call: Call, x: Operand | str, y: Operand | str) -> Promotion:
+    """The type of the result."""
+    types = [
+        side.dtype if isinstance(side, Operand) else scalar_type(call.scope, call.arguments[name])
+        for name, side in (("x", x), ("y", y))
+    ]
+    dtype = call.dtype()
+    return Promotion(dtype) if dtype else asserted_promotion(call.scope, *types)
+
+
+def _mask(call: Call) -> Mask | None:
+    """The mask of index vectors that the condition is; ``None`` for a tile."""
+    node = call.arguments.get("condition")
+    if node is None or not is_mask(call.scope, node):
+        return None
+    mask = mask_value(call.scope, node)
+    return mask if mask is not None and mask.of_vectors else None
+
+
+def _chosen_by_mask(call: Call, mask: Mask) -> Instruction:
+    """The second choice everywhere, then the first one in the part that the mask leaves."""
+    scope = call.scope
+    ranks = {bound.ndim for bound in mask.bounds if not bound.loose}
+    x, y = (of_rank(scope, v, *ranks) if isinstance(v, Operand) and len(ranks) == 1 else v for v in _sides(call))
+    tiles = [side for side in (x, y) if isinstance(side, Operand)]
+    dims = tiles[0].dims
+    if dims is None:
+        raise call.refuse(
+            CODE, "nl.where of a tile of unknown rank by a mask", "load or slice it with all its dimensions"
+        )
+    same_sizes(scope, call.node, tiles[0], tiles[-1])
+    found = _promotion(call, x, y)
+    chosen, rest = (_filled(side, dims, found.dtype) for side in (x, y))
+    return replace(chosen, explicit=call.has("dtype"), first=rest, part=_part(call, mask))
+
+
+def _part(call: Call, mask: Mask) -> Part:
+    """What a mask leaves of a place."""
+    scope = call.scope
+    scope.apply(MASKS, call.node)
+    outside = scope.guards
+    scope.guards = ()
+    scope.guard(mask.conditions)
+    clip(scope, call.arguments["condition"], mask)
+    part = Part(scope.clamps, scope.guards)
+    scope.clamps, scope.guards = {}, outside
+    return part
+
+
 def _operands(call: Call) -> tuple[Operand, Operand | str, Operand | str]:
     """The condition and the two choices, those that are tiles in the shape of the result."""
-    if call.optional_dtype():
-        raise call.refuse(CODE, "nl.where into a type that may be None", "pass a type, or none")
-    condition, x, y = call.tensor("condition"), call.value("x"), call.value("y")
+    condition = call.tensor("condition")
+    x, y = _sides(call)
     tiles = [side for side in (x, y) if isinstance(side, Operand)]
-    if call.scope.clamps:
-        raise call.refuse(CODE, "nl.where under a mask", "use slices in place of the mask")
-    if not tiles:
-        raise call.refuse(CODE, "nl.where between two numbers", "multiply the condition, and add the second number")
     if condition.dims is None:
         raise call.refuse(CODE, "nl.where with a condition of unknown rank", "load or slice it with all its dimensions")
     dims = common_dims(call.scope, (condition, *tiles))
@@ -62,6 +108,18 @@ def _operands(call: Call) -> tuple[Operand, Operand | str, Operand | str]:
         if isinstance(side, Operand):
             same_sizes(call.scope, call.node, condition, side)
     return condition, x, y
+
+
+def _sides(call: Call) -> tuple[Operand | str, Operand | str]:
+    """The two choices, one of which is a tile."""
+    if call.optional_dtype():
+        raise call.refuse(CODE, "nl.where into a type that may be None", "pass a type, or none")
+    if call.scope.clamps or call.scope.stairs is not None:
+        raise call.refuse(CODE, "nl.where under a mask", "use slices in place of the mask")
+    x, y = call.value("x"), call.value("y")
+    if not isinstance(x, Operand) and not isinstance(y, Operand):
+        raise call.refuse(CODE, "nl.where between two numbers", "multiply the condition, and add the second number")
+    return x, y
 
 
 def _filled(value: Operand | str, dims: tuple[str, ...] | None, dtype: str | None) -> Instruction:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..analysis.maybe_tensors import may_be_no_number
+from ..analysis.own_functions import own_function
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import Refuse
@@ -144,23 +145,14 @@ _Listed = Comprehension | ast.Call
 
 def _builtin(scope: Scope, node: ast.expr) -> str:
     """The name of Python's own function that ``node`` calls; empty for anything else."""
-    return _own(scope, node.func) if isinstance(node, ast.Call) and not node.keywords else ""
-
-
-def _own(scope: Scope, node: ast.expr) -> str:
-    """The name of a function of Python's own; empty for anything else."""
-    if not isinstance(node, ast.Name):
-        return ""
-    symbols = scope.module.symbols
-    known = (symbols.globals, symbols.functions, symbols.imports, scope.assigned)
-    return "" if any(node.id in names for names in known) else node.id
+    return own_function(scope, node.func) if isinstance(node, ast.Call) and not node.keywords else ""
 
 
 def _order(scope: Scope, node: ast.expr) -> str:
     """``sorted``, ``min`` or ``max`` where ``node`` calls it with a key; else nothing."""
     if not isinstance(node, ast.Call) or len(node.args) != 1 or [k.arg for k in node.keywords] != ["key"]:
         return ""
-    name = _own(scope, node.func)
+    name = own_function(scope, node.func)
     return name if name in _ORDERS and not isinstance(node.args[0], ast.Starred) else ""
 
 
@@ -313,8 +305,8 @@ def _key_of(scope: Scope, node: ast.expr) -> tuple[str, list[str], str]:
             before = _loops_before(scope, node.body)
             return item, before, _value(scope, node.body)
     item = scope.fresh("item")
-    if _own(scope, node) in ("len", "abs"):
-        return item, [], f"{_own(scope, node)}({item})"
+    if own_function(scope, node) in ("len", "abs"):
+        return item, [], f"{own_function(scope, node)}({item})"
     if isinstance(node, ast.Attribute) and node.attr == "__getitem__" and isinstance(node.value, ast.Name):
         return item, [], f"{_value(scope, node.value)}[{item}]"
     raise Refuse(node, CODE, "a key that is no lambda of one parameter", "list the keys in a loop")

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field, replace
 
-from ..analysis.instructions import HANDLERS, KEEPERS, Instruction, has_again
+from ..analysis.instructions import HANDLERS, KEEPERS, Instruction, Part, has_again
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import New, Refuse
-from ..expr.frames import Clamp, Staircase
+from ..expr.frames import Clamp
 from ..expr.moves import Planned
 from ..expr.operands import Operand
 from ..expr.tables import parameters, required_parameters
@@ -29,7 +29,6 @@ from ..plan.in_place import overwritten
 from ..plan.placement import check_skipped_rows, check_starts
 from ..render.clipping import check_cut
 from ..render.expressions import render
-from ..render.flat_masks import ELEMENTWISE, parts
 from ..render.masks import is_mask, mask_of
 from ..render.open_ranks import assert_ranks
 from ..render.optional_types import optional_type, type_or
@@ -45,6 +44,7 @@ from .access import operand
 from .choices_of_tiles import chosen_tile
 from .computations import is_computation, method_of
 from .fillings import as_large_as
+from .first_elements import copy_rows, guard_rows
 from .partitions import check_partitions
 from .tile_names import name_of_more, result_name
 
@@ -291,10 +291,22 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
         bound_anew(scope, declaration)
     if instruction.first is not None:
         place(scope, node, instruction.first, target)
-    place(scope, node, instruction, target, fresh=True)
+    if instruction.part is not None:
+        _place_part(scope, node, instruction, target, instruction.part)
+    else:
+        place(scope, node, instruction, target, fresh=True)
     if name != final:
         scope.out.append(New(f"{final} = {name}"))
     return replace(tile, dtype=f"{final}.dtype") if {"(", " "} & {*instruction.dtype} else tile
+
+
+def _place_part(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, part: Part) -> None:
+    """Emit an instruction into a part of ``target``."""
+    saved = scope.clamps, scope.guards
+    scope.clamps = {**scope.clamps, **part.clamps}
+    scope.guard(part.guards)
+    place(scope, node, instruction, target)
+    scope.clamps, scope.guards = saved
 
 
 def _reads_column(instruction: Instruction) -> bool:
@@ -376,15 +388,6 @@ def whole(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:
     return result
 
 
-def _guard_stairs(scope: Scope, node: ast.expr, instruction: Instruction, stairs: Staircase, fresh: bool) -> None:
-    """An elementwise instruction may compute whole rows of a new tile: what the mask leaves out is never read."""
-    reduces = any(name == "reduce_res" for name, _ in instruction.arguments)
-    if not fresh or instruction.function not in ELEMENTWISE or reduces:
-        message = f"{instruction.function} under a mask of the first elements, row by row"
-        raise Refuse(node, MASKS, message, "split the rows by hand")
-    scope.guard((f"{stairs.some} > 0",))
-
-
 def _check_places(
     scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, clamps: list[Clamp], inside: list[Clamp]
 ) -> None:
@@ -411,10 +414,10 @@ def place(
     if not accumulate:
         instruction = _repeated(scope, node, instruction, target)
     if scope.stairs is not None and instruction.function == "dma_copy":
-        _place_in_parts(scope, node, instruction, target, scope.stairs)
+        copy_rows(scope, node, instruction, target, scope.stairs)
         return
     if scope.stairs is not None:
-        _guard_stairs(scope, node, instruction, scope.stairs, fresh)
+        guard_rows(scope, node, instruction, scope.stairs, fresh)
     clamps = list(scope.clamps.values())
     if instruction.space == "psum" and target.space == "sbuf" and not accumulate:
         instruction = copy_of(materialized(scope, node, instruction))
@@ -444,20 +447,6 @@ def _emit(scope: Scope, node: ast.expr, instruction: Instruction, given: list[tu
     parts = [f"{name}={text}" for name, text in given]
     function = instruction.function if instruction.support else f"{scope.nisa}.{instruction.function}"
     scope.emit(f"{function}({', '.join(parts)})")
-
-
-def _place_in_parts(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, stairs: Staircase) -> None:
-    """A DMA of whole rows, and one of a part of the next row."""
-    given = dict(instruction.arguments)
-    source = given.pop("src")
-    assert isinstance(source, Operand)
-    scope.apply(DESTINATION, node)
-    others = "".join(f", {name}={value}" for name, value in given.items())
-    for size, (dst, src) in parts(scope, node, [target, source], stairs):
-        guards = scope.guards
-        scope.guard((f"{size} > 0",))
-        scope.emit(f"{scope.nisa}.dma_copy(dst={dst}, src={src}{others})")
-        scope.guards = guards
 
 
 def _repeated(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> Instruction:

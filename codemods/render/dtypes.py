@@ -14,6 +14,7 @@ from itertools import takewhile
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 
 from ..analysis.classes import class_of
+from ..analysis.own_functions import own_function
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.algebra import choice, parse
@@ -169,7 +170,8 @@ def _is_loop_index(scope: Scope, name: str) -> bool:
     """Does an enclosing loop over a range, and nothing else, bind a name? Then it is an integer."""
     statements = [loop.statement for loop in scope.loops if loop.variable == name]
     ranges = [s.iter for s in statements if isinstance(s, ast.For) and isinstance(s.iter, ast.Call)]
-    return scope.assigned[name] == 1 and any(scope.qualified(call.func) in {*_RANGES, "range"} for call in ranges)
+    counts = (scope.qualified(c.func) in _RANGES or own_function(scope, c.func) == "range" for c in ranges)
+    return scope.assigned[name] == 1 and any(counts)
 
 
 def _counts(scope: Scope, name: str) -> bool:

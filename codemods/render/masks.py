@@ -41,9 +41,18 @@ def mask_value(scope: Scope, node: ast.expr) -> Mask | None:
     if isinstance(node, ast.IfExp):
         return _chosen(scope, node)
     if isinstance(node, ast.Call):
+        if is_broadcast_mask(scope, node):
+            return mask_value(scope, node.args[0])
         found = scope.evaluator.called(scope, node)
         return found if isinstance(found, Mask) else None
     return None
+
+
+def is_broadcast_mask(scope: Scope, node: ast.expr) -> bool:
+    """Is it ``nl.broadcast_to(mask, ...)``: the mask itself, which bounds all of what it is repeated to?"""
+    if not (isinstance(node, ast.Call) and node.args and scope.qualified(node.func) == "nl.broadcast_to"):
+        return False
+    return is_mask(scope, node.args[0])
 
 
 def is_mask(scope: Scope, node: ast.expr) -> bool:
@@ -52,7 +61,7 @@ def is_mask(scope: Scope, node: ast.expr) -> bool:
         return is_mask(scope, node.left) or is_mask(scope, node.right)
     if isinstance(node, ast.Name):
         return isinstance(scope.env.get(node.id), Mask)
-    return isinstance(node, ast.Compare)
+    return isinstance(node, ast.Compare) or is_broadcast_mask(scope, node)
 
 
 def _chosen(scope: Scope, node: ast.IfExp) -> Mask | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from ..analysis.own_functions import own_function
 from ..analysis.scope import Scope
 from ..expr.values import Keyed
 from ..syntax.codes import LANGUAGE as CODE
@@ -35,10 +36,8 @@ def _has_numbers(scope: Scope, value: ast.Dict | ast.DictComp) -> bool:
     generator = value.generators[0]
     counted, target = generator.iter, generator.target
     if isinstance(counted, ast.Call):
-        python = isinstance(counted.func, ast.Name) and counted.func.id == "range"
-        whole = scope.qualified(counted.func) == "nl.static_range" or (
-            python and "range" not in scope.module.symbols.rebound
-        )
+        python = own_function(scope, counted.func) == "range"
+        whole = python or scope.qualified(counted.func) == "nl.static_range"
     else:
         whole = isinstance(counted, ast.List | ast.Tuple) and all(map(_is_whole, counted.elts))
     return whole and isinstance(target, ast.Name) and target.id == value.key.id

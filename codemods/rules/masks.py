@@ -73,20 +73,24 @@ def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
         if len(mask.ties) == 1 and not mask.bounds:
             scope.stairs = staircase(scope, keyword.value, mask.ties[0])
             scope.clamps[0] = scope.stairs.clamp
-            yield
-            return
-        check_bounds(keyword.value, mask)
-        for bound in sorted(_different(scope, mask), key=lambda bound: bound.lower):
-            known = scope.clamps.get(bound.term.position)
-            if bound.lower:
-                raised = _raised(scope, keyword.value, bound, known)
-                scope.clamps |= {raised.position: raised} if raised is not None else {}
-            else:
-                clamp = clamp_of(scope, bound) if known is None else _narrowed(scope, known, bound)
-                scope.clamps[clamp.position] = clamp
+        else:
+            clip(scope, keyword.value, mask)
         yield
     finally:
         scope.clamps, scope.guards, scope.stairs = saved
+
+
+def clip(scope: Scope, node: ast.expr, mask: Mask) -> None:
+    """Let the bounds of a mask cut the operands of what is emitted next."""
+    check_bounds(node, mask)
+    for bound in sorted(_different(scope, mask), key=lambda bound: bound.lower):
+        known = scope.clamps.get(bound.term.position)
+        if bound.lower:
+            raised = _raised(scope, node, bound, known)
+            scope.clamps |= {raised.position: raised} if raised is not None else {}
+        else:
+            clamp = clamp_of(scope, bound) if known is None else _narrowed(scope, known, bound)
+            scope.clamps[clamp.position] = clamp
 
 
 def check_bounds(node: ast.expr, mask: Mask) -> None:
@@ -179,6 +183,10 @@ def clamp_of(scope: Scope, bound: Bound) -> Clamp:
     rest = _rest(scope, bound)
     if scope.equal(axis.size, rest):
         return Clamp(axis, bound.term.position, bound.ndim, axis.size, bound.loose is not None)
+    if rest.isidentifier() and positivity.at_most(scope, rest, axis.size):
+        if not positivity.positive(scope, rest):
+            scope.guard((f"{rest} > 0",))
+        return Clamp(axis, bound.term.position, bound.ndim, rest, bound.loose is not None)
     text = f"min({axis.size}, {rest})"
     key = f"min({scope.canonical(axis.size)}, {scope.canonical(rest)})"
     hint = _size_name(axis, bound.term.position, bound.ndim)

@@ -4,9 +4,10 @@ Why: in Beta 2 the names of ``nl`` are tokens, not functions, and tensors have n
 becomes ``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, ``nl.exp(x)`` ``nisa.activation``,
 ``nl.sum`` and ``nl.max`` ``nisa.tensor_reduce``, ``nl.copy`` and ``x.astype(dtype)`` ``nisa.tensor_copy``,
 ``nl.matmul`` ``nisa.nc_matmul``. ``nl.transpose``, ``nl.mean``, ``nl.where`` and a matmul that transposes are several
-instructions, with tiles between them; ``nl.load_transpose2d`` is a DMA that walks its source by columns. The result has
-the type that Beta 1 promotes to: where only a trace tells the types, a function that the rewrite adds computes it. A
-comparison gives ``bool_``, or ``uint8`` where that does not show.
+instructions, with tiles between them; where a mask chooses (which public kernels do, and no document names), the first
+choice is copied into the part that the mask leaves; ``nl.load_transpose2d`` is a DMA that walks its source by columns.
+The result has the type that Beta 1 promotes to: where only a trace tells the types, a function that the rewrite adds
+computes it. A comparison gives ``bool_``, or ``uint8`` where that does not show.
 ``nl.all`` is a ``tensor_reduce``, ``nl.logical_not`` a comparison with 0, ``~x`` of integers a ``bitwise_xor`` with -1;
 ``&``, ``|``, ``^``, ``<<`` and ``>>`` are the instructions of ``nl.bitwise_and`` and its like. ``nl.ceil``,
 ``nl.trunc``, ``nl.cos`` and ``nl.tan``, which 0.2 has not, stay where the target has them, and are left elsewhere.
@@ -86,6 +87,7 @@ from .whole_numbers import floor_divided, is_whole, remainder
 
 CODE = codes.NL_COMPUTE
 GOLDENS = (
+    "chosen_by_mask",
     "nl_compute",
     "nl_sequences",
     "loop_reduce",

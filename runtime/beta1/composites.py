@@ -13,14 +13,17 @@ from typing import Any
 import numpy as np
 
 from .. import isa
+from ..errors import KernelError, NotModelled
 from ..numerics import FLOAT32, is_integer
 from . import arithmetic, creation, movement, reductions, vector
 from . import matmul as matrix
 from .base import Tensor
 from .broadcast import in_one_step, row_by_row_in_one_step, spread_rows
 from .division import remainder
-from .pending import Call, call_of, copied_to_sbuf, implied
+from .indexing import Mask
+from .pending import Call, call_of, copied_to_sbuf, implied, number
 from .promotion import promoted
+from .regions import region
 from .tensor import Tile
 from .tokens import Engine, dtype_of
 
@@ -123,8 +126,11 @@ def _is_one_step(name: str, x: Any, axis: Any, mask: Any) -> bool:
 def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``x`` where ``condition`` is not 0, else ``y``: ``y`` first, then ``x`` over it where it is chosen.
 
-    If ``x`` is a number it is first, and ``y`` over it where the condition is 0.
+    If ``x`` is a number it is first, and ``y`` over it where the condition is 0. A mask is a condition, too, which no
+    document says: ten public kernels choose by one (``layernorm_kernel`` of Deep-Learning-Profiling-Tools/Tilebench).
     """
+    if isinstance(condition, Mask):
+        return _where_masked(condition, x, y, dtype, mask)
     sides = [side for side in (x, y) if isinstance(side, Tensor)]
     wide = all(isinstance(t, Tile) and t.shape == getattr(condition, "shape", None) for t in sides)
     if not isinstance(condition, Tensor) or in_one_step(mask, condition, *sides) or not wide:
@@ -141,6 +147,31 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     result = _filled(first, condition.shape, kind)
     movement.tensor_copy_predicated(src=chosen, dst=result, predicate=condition, reverse_pred=is_reversed)
     return result
+
+
+def _where_masked(condition: Mask, x: Any, y: Any, dtype: Any, mask: Any) -> Tile:
+    """``y``, then ``x`` over it where the mask holds."""
+    if mask is not None or region(condition).residual:
+        raise NotModelled("nl.where by a mask that is no bound of index vectors, or under another mask")
+    tiles = [side for side in (x, y) if isinstance(side, Tensor)]
+    kind = promoted("add", x, y) if dtype is None else dtype_of(dtype)
+    if len({tile.shape for tile in tiles}) != 1 or not _bounds(condition, tiles[0].shape):
+        raise NotModelled("nl.where by a mask of other sizes than its tiles")
+    shape = tiles[0].shape
+    result = _filled(y, shape, kind)
+    call = call_of("tensor_copy" if isinstance(x, Tensor) else "memset", condition)
+    if call.region.skip:
+        return result
+    if isinstance(x, Tensor):
+        call.write(isa.copy(call.op, call.view(call.source("x", x))), result)
+    else:
+        call.write(isa.memset(creation.cut(shape, call), number(x, "x", "where"), kind), result)
+    return result
+
+
+def _bounds(mask: Mask, shape: tuple[int, ...]) -> bool:
+    """Is a mask one of tiles of ``shape``, of all of their elements or repeated to them?"""
+    return len(mask.shape) == len(shape) and all(n in (1, m) for n, m in zip(mask.shape, shape, strict=True))
 
 
 def floor(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
@@ -181,11 +212,18 @@ def _passed_on(function: str, tile: Any, call: Call | None = None) -> None:
         recorder.passes(function, call.view(tile), call.sequence)
 
 
-def broadcast_to(src: Any, *, shape: Any, **_: Any) -> Tile:
-    """``src`` repeated to ``shape``, over the partitions too; ``src`` itself where the shapes are equal."""
+def broadcast_to(src: Any, *, shape: Any, **_: Any) -> Any:
+    """``src`` repeated to ``shape``, over the partitions too; ``src`` itself where the shapes are equal.
+
+    A mask holds for what it is repeated to as it is.
+    """
+    wanted = tuple(int(n) for n in shape)
+    if isinstance(src, Mask):
+        if not _bounds(src, wanted):
+            raise KernelError("", f"{src!r} cannot be repeated to {list(wanted)}")
+        return src
     call = call_of("broadcast_to")
     tile = call.tile("src", src)
-    wanted = tuple(int(n) for n in shape)
     if tile.shape == wanted:
         _passed_on("broadcast_to", tile, call)
         return tile

@@ -48,11 +48,12 @@ def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any 
         call.told(engine=engine_of(engine))
     wanted = tuple(int(n) for n in shape)
     kind = dtype_of(dtype)
-    result = None if call.region.skip else isa.memset(_cut(wanted, call), value, kind)
+    result = None if call.region.skip else isa.memset(cut(wanted, call), number(value, "value", "memset"), kind)
     return call.give(result, wanted, kind, explicit=True)
 
 
-def _cut(shape: Shape, call: Call) -> Shape:
+def cut(shape: Shape, call: Call) -> Shape:
+    """What the mask of ``call`` leaves of ``shape``."""
     cuts = [call.region.interval(d, len(shape), n) for d, n in enumerate(shape)]
     return tuple(n if c is None else c.high - c.low for c, n in zip(cuts, shape, strict=True))
 
