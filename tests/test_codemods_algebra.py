@@ -180,3 +180,38 @@ def test_names_are_put_into_a_copy(text: str, meant: dict[str, str]) -> None:
     read = algebra.names(text)
     given = (algebra.names(definition) for name, definition in meant.items() if name in read)
     assert algebra.names(ast.unparse(named)) == (read - meant.keys()).union(*given)
+
+
+QUOTIENTS = st.recursive(
+    st.sampled_from(("n", "1", "a", "n // 2", "n // 4", "n // 8", "n // 1")),
+    lambda inner: st.tuples(inner.map(_bracketed), st.sampled_from(("+", "-", "*")), inner.map(_bracketed)).map(_join),
+    max_leaves=7,
+)
+
+
+@settings(max_examples=400)
+@given(QUOTIENTS, QUOTIENTS, VALUES)
+def test_what_is_proved_equal_of_a_multiple_is_equal(first, second, names):
+    names = names | {"n": names["n"] * 8}
+    if algebra.equal(first, second, {}, [("n", "8")]):
+        assert value(first, names) == value(second, names)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "size", "is_equal"),
+    [
+        ("n - n // 2", "n // 2", "2", True),
+        ("n - n // 2", "n // 2", "128", True),
+        ("n - h", "h", "128", True),
+        ("n // 4 + n // 2 + n // 4", "n", "8", True),
+        ("2 * (n // 2) * a", "a * n", "size", True),
+        ("n - n // 2", "n // 2", "3", False),
+        ("n - n // 3", "2 * (n // 3)", "128", False),
+        ("n - b // 2", "b // 2", "128", False),
+        ("n - n // 2", "n // 2", "b", False),
+    ],
+)
+def test_halves_of_an_even_number_are_equal(first, second, size, is_equal):
+    definitions = {"h": "n // 2", "size": "64"}
+    assert algebra.equal(first, second, definitions, [("n", size)]) == is_equal
+    assert not algebra.equal(first, second, definitions)

@@ -289,3 +289,33 @@ def test_blocks_that_do_not_fit_into_one_iteration_are_written_and_said(blocks, 
     said = f"the blocks of 't' that one iteration of the loop in line 9 uses need at least {needed} bytes"
     assert [f.message.startswith(said) for f in outcome.findings] == ([True] if needed else [])
     assert f"        t = nl.ndarray((128, {blocks}, 512)" in outcome.source
+
+
+NAMED = """\
+    for i in nl.affine_range(2):
+        t[i] = nl.load(x)
+    for i in nl.sequential_range(2):
+        u = t[1 - i]
+        nl.store(out[i, 0, 0{place}], value={read})
+    return out
+"""
+
+
+def named(read: str) -> str:
+    place = ", :, 0:1" if "sum" in read else ""
+    return kernel("i", "").removesuffix("    return out\n") + NAMED.format(read=read, place=place)
+
+
+@pytest.mark.parametrize("read", ["u", "nl.add(u, 1.0)", "nl.exp(u)", "nl.multiply(u, u)", "nl.sum(u, axis=1)"])
+def test_a_block_under_a_name_that_instructions_read_is_a_part_of_a_tile(migrate, read):
+    migration = migrate(named(read), ARGS)
+    assert migration.outcome.findings == () and migration.trouble == ()
+    assert [decision.choice for decision in migration.outcome.decisions] == ["fold"]
+    assert "u = t[:, 1 - i, :]" in migration.outcome.source
+
+
+@pytest.mark.parametrize("read", ["u[:, 0:5]", "nl.add(u[0:8], 1.0)", "[u][0]", "(u if i < 1 else t[i])"])
+def test_a_block_under_a_name_that_is_read_otherwise_is_a_tile_of_a_list(migrate, read):
+    migration = migrate(named(read), ARGS)
+    assert [decision.choice for decision in migration.outcome.decisions] == ["list"]
+    assert migration.outcome.findings or migration.trouble == ()

@@ -101,3 +101,39 @@ def test_what_is_broadcast_is_one_column(migrate, rows, columns, width):
 def test_nothing_is_asserted_of_what_is_as_wide_already():
     source = COLUMN.replace("own = nl.load(c[0:rows, :])", "own = nl.load(c[0:rows, 0:columns])")
     assert "broadcast along" not in rewrite(source, Options(unsafe=True)).source
+
+
+HALVES = HEAD + """\
+def k(x, y):
+    rows, width = x.shape
+    rows_y, width_y = y.shape
+    {said}
+    half = width // 2
+    out = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+    a, b = nl.load(x[:, :half], dtype=nl.float32), nl.load(x[:, half:], dtype=nl.float32)
+    c, d = nl.load(y[:, :half], dtype=nl.float32), nl.load(y[:, half:], dtype=nl.float32)
+    nl.store(out[:, :half], value=nl.add(nl.multiply(a, c), nl.multiply(b, d)))
+    nl.store(out[:, half:], value=nl.subtract(nl.multiply(b, c), nl.multiply(a, d)))
+    return out
+"""
+KEPT = "value=nl.add(nl.multiply(a, c), nl.multiply(b, d))"
+
+
+@pytest.mark.parametrize(
+    ("said", "is_kept"),
+    [
+        ("assert rows == rows_y and width == width_y and width % 2 == 0", True),
+        ("assert rows == rows_y\n    assert width == width_y\n    assert width_y % 128 == 0", True),
+        ("assert rows_y == rows and width_y == width and width % 4 == 0", True),
+        ("assert rows == rows_y == 16 and width == width_y and width % 2 == 0", True),
+        ("assert rows == rows_y and width == width_y", False),
+        ("assert rows == rows_y and width == width_y and width % 3 == 0", False),
+        ("assert rows == rows_y or width == width_y", False),
+        ("if rows == rows_y:\n        assert width % 2 == 0 and width == width_y", False),
+    ],
+)
+def test_halves_of_what_is_said_to_be_even_are_of_one_shape(migrate, said, is_kept):
+    args = {"x": TensorSpec((16, 384), "float32"), "y": TensorSpec((16, 384), "bfloat16")}
+    migration = migrate(HALVES.format(said=said), args, Options(target="0.6"))
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert (KEPT in migration.outcome.source) == is_kept

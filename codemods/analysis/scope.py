@@ -187,7 +187,7 @@ class Scope:
         return algebra.constant(text, self.definitions)
 
     def equal(self, a: str, b: str) -> bool:
-        return algebra.equal(a, b, self.definitions)
+        return algebra.equal(a, b, self.definitions, self.multiples)
 
     def assert_equal(self, a: str, b: str, why: str) -> None:
         """The kernel asserts that two sizes are equal where the source does not tell, whatever a mask says."""

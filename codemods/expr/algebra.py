@@ -7,7 +7,7 @@ through ``definitions`` (names that a function assigns exactly once), so ``fmax`
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from ..syntax.node_index import walk
@@ -119,9 +119,42 @@ def total(a: Polynomial, b: Polynomial) -> Polynomial:
     return _sum(a, b)
 
 
-def equal(a: str, b: str, definitions: Definitions) -> bool:
-    """Are two expressions provably equal? ``False`` means *not proved*."""
-    return a == b or normal(a, definitions) == normal(b, definitions)
+def equal(a: str, b: str, definitions: Definitions, multiples: Sequence[tuple[str, str]] = ()) -> bool:
+    """Are two expressions provably equal? ``False`` means *not proved*.
+
+    Of each pair of ``multiples`` the second divides the first.
+    """
+    if a == b:
+        return True
+    first, second = normal(a, definitions), normal(b, definitions)
+    if first == second:
+        return True
+    difference = _sum(first, _scale(second, -1)) if multiples else {}
+    return bool(difference) and not _without_quotients(difference, definitions, multiples)
+
+
+def _without_quotients(
+    polynomial: Polynomial, definitions: Definitions, multiples: Sequence[tuple[str, str]]
+) -> Polynomial:
+    """A multiple of ``polynomial`` without quotients that are whole: ``n - 2 * (n // 2)`` of an even ``n`` is 0."""
+    for atom in {atom for monomial in polynomial for atom in monomial}:
+        node = parse(atom)
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)):
+            continue
+        whole, divisor = ast.unparse(node.left), constant(ast.unparse(node.right), definitions)
+        divides = divisor is not None and any(
+            (constant(size, definitions) or 1) % divisor == 0 and equal(whole, of, definitions)
+            for of, size in multiples
+        )
+        if divisor is None or divisor < 1 or not divides or any(m.count(atom) > 1 for m in polynomial):
+            continue
+        scaled: Polynomial = {}
+        for monomial, coefficient in polynomial.items():
+            rest = tuple(each for each in monomial if each != atom)
+            factor = normal(whole, definitions) if atom in monomial else _constant(divisor)
+            scaled = _sum(scaled, _product({rest: coefficient}, factor))
+        polynomial = scaled
+    return polynomial
 
 
 def constant(text: str, definitions: Definitions) -> int | None:

@@ -138,9 +138,9 @@ def _operation(scope: Scope, node: ast.expr) -> str:
 
 
 def _operand(instruction: Instruction) -> tuple[str, Operand] | None:
-    """The name of the first tensor that an instruction reads, without ``_tile`` at its end, and the tensor."""
+    """The name of the first tensor that an instruction reads, without ``_tile`` or ``_`` at its end, and the tensor."""
     view = next((value for _, value in instruction.arguments if isinstance(value, Operand)), None)
     found = _NAME.match(view.base) if view is not None else None
     if view is None or found is None:
         return None
-    return _TILE.sub("", found.group()) or found.group(), view
+    return _TILE.sub("", found.group()).rstrip("_") or found.group(), view

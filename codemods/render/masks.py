@@ -130,8 +130,8 @@ def _is_python(scope: Scope, node: ast.expr) -> bool:
 
 
 def _is_comparison(scope: Scope, name: str) -> bool:
-    defined = algebra.parse(scope.definitions[name]) if name in scope.definitions else None
-    return isinstance(defined, ast.Compare | ast.BoolOp)
+    known = scope.definitions.get(name) or scope.formulas.get(name)
+    return known is not None and isinstance(algebra.parse(known), ast.Compare | ast.BoolOp)
 
 
 def _both(scope: Scope, left: ast.expr, right: ast.expr) -> Mask:

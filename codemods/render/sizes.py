@@ -67,6 +67,17 @@ def _asserted_shape(scope: Scope, test: ast.Compare) -> None:
         scope.env[shape.value.id] = replace(tensor, dims=dims, ranks=(), perhaps_column=False)
 
 
+def _asserted_alike(scope: Scope, test: ast.Compare) -> None:
+    """The names of numbers, bound once, that are said to be equal, always."""
+    if scope.branch or scope.loops or not all(isinstance(operator, ast.Eq) for operator in test.ops):
+        return
+    sides = [side.id for side in (test.left, *test.comparators) if isinstance(side, ast.Name)]
+    names = [name for name in sides if isinstance(scope.env.get(name), Python) and scope.assigned[name] <= 1]
+    for other in names[1:]:
+        if other not in scope.definitions and not scope.equal(names[0], other):
+            scope.definitions[other] = names[0]
+
+
 def _number(scope: Scope, size: ast.expr) -> int | None:
     """The number that a size is, as far as the source tells."""
     plain = all(
@@ -98,7 +109,10 @@ def asserted_sizes(scope: Scope, test: ast.expr) -> None:
 
     That is known of names that are bound once, and of what is asserted always. ``assert x.shape == (n, 128)`` tells the
     dimensions of a tensor from there on, and defines names that are bound to them. A constant is as good as a number.
+    After ``assert a == b == c`` the first name stands for the others.
     """
+    if isinstance(test, ast.Compare):
+        _asserted_alike(scope, test)
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return
     _asserted_shape(scope, test)

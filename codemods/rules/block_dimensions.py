@@ -399,8 +399,22 @@ def _takes(scope: Scope, node: ast.AST, child: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         return child is not node.func and (scope.qualified(node.func) or "").startswith(("nl.", "nisa."))
     if isinstance(node, ast.Assign):
-        return not (child is node.value and any(isinstance(t, ast.Name) for t in node.targets))
+        named = [t for t in node.targets if isinstance(t, ast.Name)]
+        return child is not node.value or not named or (node.targets == named and _is_operand(scope, named))
     return isinstance(node, ast.AugAssign | ast.BinOp | ast.UnaryOp | ast.keyword)
+
+
+def _is_operand(scope: Scope, named: list[ast.expr]) -> bool:
+    """Is one name bound once, and only read as an operand of the language?"""
+    name = named[0].id if len(named) == 1 and isinstance(named[0], ast.Name) else ""
+    if not name or scope.assigned[name] != 1:
+        return False
+    calls = [
+        c for c in of_kinds(scope.function, ast.Call) if (scope.qualified(c.func) or "").startswith(("nl.", "nisa."))
+    ]
+    given = {id(a) for call in calls for a in (*call.args, *(keyword.value for keyword in call.keywords))}
+    reads = (n for n in of_kinds(scope.function, ast.Name) if n.id == name and isinstance(n.ctx, ast.Load))
+    return all(id(n) in given for n in reads)
 
 
 def is_scalar_index(scope: Scope, element: ast.expr) -> bool:
