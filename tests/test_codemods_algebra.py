@@ -193,7 +193,7 @@ QUOTIENTS = st.recursive(
 @given(QUOTIENTS, QUOTIENTS, VALUES)
 def test_what_is_proved_equal_of_a_multiple_is_equal(first, second, names):
     names = names | {"n": names["n"] * 8}
-    if algebra.equal(first, second, {}, [("n", "8")]):
+    if algebra.equal(first, second, {}, algebra.Told((("n", "8"),))):
         assert value(first, names) == value(second, names)
 
 
@@ -213,5 +213,13 @@ def test_what_is_proved_equal_of_a_multiple_is_equal(first, second, names):
 )
 def test_halves_of_an_even_number_are_equal(first, second, size, is_equal):
     definitions = {"h": "n // 2", "size": "64"}
-    assert algebra.equal(first, second, definitions, [("n", size)]) == is_equal
+    assert algebra.equal(first, second, definitions, algebra.Told((("n", size),))) == is_equal
     assert not algebra.equal(first, second, definitions)
+
+
+def test_sizes_that_are_told_to_be_equal_are():
+    told = algebra.Told(alike={"y.shape[0]": "x.shape[1]", "z.shape[0]": "n"})
+    assert algebra.equal("2 * y.shape[0]", "x.shape[1] + y.shape[0]", {}, told)
+    assert algebra.equal("z.shape[0] - 1", "m - 1", {"m": "n"}, told)
+    assert not algebra.equal("y.shape[0]", "z.shape[0]", {}, told)
+    assert not algebra.equal("y.shape[0]", "x.shape[1]", {})

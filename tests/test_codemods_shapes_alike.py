@@ -137,3 +137,33 @@ def test_halves_of_what_is_said_to_be_even_are_of_one_shape(migrate, said, is_ke
     migration = migrate(HALVES.format(said=said), args, Options(target="0.6"))
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     assert (KEPT in migration.outcome.source) == is_kept
+
+
+SIZES = HEAD + """\
+def k(x, g):
+    {said}
+    out = nl.ndarray((16, x.shape[1]), dtype=nl.float32, buffer=nl.shared_hbm)
+    a = nl.load(x[0:16, 0 : x.shape[1]], dtype=nl.float32)
+    b = nl.load(g[0:16, 0 : g.shape[1]], dtype=nl.float32)
+    nl.store(out, value=a * b + a)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "is_kept"),
+    [
+        ("assert x.shape[1] == g.shape[1]", True),
+        ("assert g.shape[1] == x.shape[1] == 24", True),
+        ("n = g.shape[1]\n    assert x.shape[1] == n", True),
+        ("m, n = g.shape\n    assert n == x.shape[1]", True),
+        ("assert x.shape[0] == g.shape[1]", False),
+        ("assert x.shape[1] <= g.shape[1]", False),
+        ("if len(x.shape) == 2:\n        assert x.shape[1] == g.shape[1]", False),
+    ],
+)
+def test_sizes_of_tensors_that_are_said_to_be_equal_are(migrate, said, is_kept):
+    args = {"x": TensorSpec((24, 24), "float32"), "g": TensorSpec((24, 24), "bfloat16")}
+    migration = migrate(SIZES.format(said=said), args, Options(target="0.6"))
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert ("value=nl.add(nl.multiply(a, b), a)" in migration.outcome.source) == is_kept

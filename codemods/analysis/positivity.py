@@ -40,7 +40,7 @@ def _atom_positive(scope: Scope, atom: str) -> bool:
         return node.value.attr == "shape"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
         n, t = ast.unparse(node.left), ast.unparse(node.right)
-        multiple = any(scope.equal(n, of) and scope.equal(t, tile) for of, tile in scope.multiples)
+        multiple = any(scope.equal(n, of) and scope.equal(t, tile) for of, tile in scope.told.multiples)
         return multiple and positive(scope, n) and positive(scope, t)
     smallest = smallest_of(scope, atom)
     if smallest:

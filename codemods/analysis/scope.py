@@ -43,7 +43,7 @@ class Scope:
     clamps: dict[int, Clamp] = field(default_factory=dict)
     stairs: Staircase | None = None
     assigned: Counter[str] = field(default_factory=Counter)
-    multiples: list[tuple[str, str]] = field(default_factory=list)
+    told: algebra.Told = field(default_factory=algebra.Told)
     sizes: dict[str, str] = field(default_factory=dict)
     size_names: dict[tuple[str, str], str] = field(default_factory=dict)
     size_depths: dict[str, int] = field(default_factory=dict)
@@ -187,7 +187,7 @@ class Scope:
         return algebra.constant(text, self.definitions)
 
     def equal(self, a: str, b: str) -> bool:
-        return algebra.equal(a, b, self.definitions, self.multiples)
+        return algebra.equal(a, b, self.definitions, self.told)
 
     def assert_equal(self, a: str, b: str, why: str) -> None:
         """The kernel asserts that two sizes are equal where the source does not tell, whatever a mask says."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ..syntax.node_index import walk
@@ -18,6 +19,18 @@ Monomial = tuple[str, ...]
 Polynomial = dict[Monomial, int]
 
 _MAX_DEPTH = 12
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a function asserts of sizes, always.
+
+    Of each pair of ``multiples`` the second divides the first. ``alike`` are sizes of tensors, ``x.shape[1]``, and the
+    names or other such sizes that they equal.
+    """
+
+    multiples: tuple[tuple[str, str], ...] = ()
+    alike: Mapping[str, str] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=65536)
@@ -119,18 +132,28 @@ def total(a: Polynomial, b: Polynomial) -> Polynomial:
     return _sum(a, b)
 
 
-def equal(a: str, b: str, definitions: Definitions, multiples: Sequence[tuple[str, str]] = ()) -> bool:
-    """Are two expressions provably equal? ``False`` means *not proved*.
-
-    Of each pair of ``multiples`` the second divides the first.
-    """
+def equal(a: str, b: str, definitions: Definitions, told: Told | None = None) -> bool:
+    """Are two expressions provably equal, by what the source asserts of sizes, too? ``False`` means *not proved*."""
     if a == b:
         return True
     first, second = normal(a, definitions), normal(b, definitions)
-    if first == second:
-        return True
-    difference = _sum(first, _scale(second, -1)) if multiples else {}
-    return bool(difference) and not _without_quotients(difference, definitions, multiples)
+    if first == second or told is None:
+        return first == second
+    difference = _with_alike(_sum(first, _scale(second, -1)), definitions, told.alike)
+    return not difference or not _without_quotients(difference, definitions, told.multiples)
+
+
+def _with_alike(polynomial: Polynomial, definitions: Definitions, alike: Mapping[str, str]) -> Polynomial:
+    """A polynomial with one of the sizes that are equal in place of all of them."""
+    if not any(atom in alike for monomial in polynomial for atom in monomial):
+        return polynomial
+    result: Polynomial = {}
+    for monomial, coefficient in polynomial.items():
+        product = _constant(coefficient)
+        for atom in monomial:
+            product = _product(product, normal(alike[atom], definitions) if atom in alike else {(atom,): 1})
+        result = _sum(result, product)
+    return result
 
 
 def _without_quotients(

@@ -28,6 +28,9 @@ def unpacked_sizes(scope: Scope, value: ast.expr, names: list[str | None]) -> di
         sizes = [n if n and n != "_" and scope.assigned[n] == 1 else "" for n in [*[""] * first, *names]]
         dims = tuple(n or f"{tensor}.shape[{d}]" for d, n in enumerate(sizes))
         told[tensor] = Hbm(dims, known.dtype)
+        if scope.assigned[tensor] <= 1:
+            named = {f"{tensor}.shape[{d}]": size for d, size in enumerate(sizes) if size}
+            scope.told = replace(scope.told, alike={**named, **scope.told.alike})
         for other in same_shape(scope.function, tensor):
             alike = scope.env.get(other)
             if isinstance(alike, Hbm) and alike.dims is None and not alike.view:
@@ -71,11 +74,29 @@ def _asserted_alike(scope: Scope, test: ast.Compare) -> None:
     """The names of numbers, bound once, that are said to be equal, always."""
     if scope.branch or scope.loops or not all(isinstance(operator, ast.Eq) for operator in test.ops):
         return
-    sides = [side.id for side in (test.left, *test.comparators) if isinstance(side, ast.Name)]
-    names = [name for name in sides if isinstance(scope.env.get(name), Python) and scope.assigned[name] <= 1]
+    sides = (test.left, *test.comparators)
+    names = [ast.unparse(side) for side in sides if _is_once(scope, side, ast.Name)]
     for other in names[1:]:
         if other not in scope.definitions and not scope.equal(names[0], other):
             scope.definitions[other] = names[0]
+    sizes = [ast.unparse(side) for side in sides if _is_once(scope, side, ast.Subscript)]
+    if len(sizes) + len(names) > 1 and sizes:
+        known = scope.told.alike
+        one = next((known[size] for size in sizes if size in known), (names or sizes)[0])
+        alike = {size: one for size in sizes if size not in known and size != one}
+        scope.told = replace(scope.told, alike={**known, **alike})
+
+
+def _is_once(scope: Scope, side: ast.expr, kind: type[ast.Name] | type[ast.Subscript]) -> bool:
+    """Is an expression a number under a name that is bound once, or a size of a tensor in HBM under such a name?"""
+    if not isinstance(side, kind):
+        return False
+    if isinstance(side, ast.Name):
+        return isinstance(scope.env.get(side.id), Python) and scope.assigned[side.id] <= 1
+    match side:
+        case ast.Subscript(ast.Attribute(ast.Name(tensor), "shape"), ast.Constant(int())):
+            return isinstance(scope.env.get(tensor), Hbm) and scope.assigned[tensor] <= 1
+    return False
 
 
 def _number(scope: Scope, size: ast.expr) -> int | None:
@@ -109,7 +130,7 @@ def asserted_sizes(scope: Scope, test: ast.expr) -> None:
 
     That is known of names that are bound once, and of what is asserted always. ``assert x.shape == (n, 128)`` tells the
     dimensions of a tensor from there on, and defines names that are bound to them. A constant is as good as a number.
-    After ``assert a == b == c`` the first name stands for the others.
+    After ``assert a == b == x.shape[1]`` the first name stands for the others.
     """
     if isinstance(test, ast.Compare):
         _asserted_alike(scope, test)
@@ -124,7 +145,8 @@ def asserted_sizes(scope: Scope, test: ast.expr) -> None:
         return
     is_zero = isinstance(operator, ast.Eq) and number == 0
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod) and is_zero:
-        scope.multiples.append((ast.unparse(left.left), ast.unparse(left.right)))
+        multiple = (ast.unparse(left.left), ast.unparse(left.right))
+        scope.told = replace(scope.told, multiples=(*scope.told.multiples, multiple))
     if not isinstance(left, ast.Name) or not isinstance(scope.env.get(left.id), Python):
         return
     if isinstance(operator, ast.Eq):

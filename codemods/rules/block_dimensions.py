@@ -404,9 +404,9 @@ def _takes(scope: Scope, node: ast.AST, child: ast.AST) -> bool:
     return isinstance(node, ast.AugAssign | ast.BinOp | ast.UnaryOp | ast.keyword)
 
 
-def _is_operand(scope: Scope, named: list[ast.expr]) -> bool:
+def _is_operand(scope: Scope, named: list[ast.Name]) -> bool:
     """Is one name bound once, and only read as an operand of the language?"""
-    name = named[0].id if len(named) == 1 and isinstance(named[0], ast.Name) else ""
+    name = named[0].id if len(named) == 1 else ""
     if not name or scope.assigned[name] != 1:
         return False
     calls = [
