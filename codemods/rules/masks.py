@@ -88,7 +88,7 @@ def clip(scope: Scope, node: ast.expr, mask: Mask) -> None:
         if bound.lower:
             raised = _raised(scope, node, bound, known)
             scope.clamps |= {raised.position: raised} if raised is not None else {}
-        else:
+        elif known is not None or not scope.equal(bound.term.axis.size, _rest(scope, bound)):
             clamp = clamp_of(scope, bound) if known is None else _narrowed(scope, known, bound)
             scope.clamps[clamp.position] = clamp
 

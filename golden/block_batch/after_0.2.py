@@ -12,17 +12,15 @@ def below_peak(songs):
     out = nl.ndarray((n, c, p, f), dtype=songs.dtype, buffer=nl.shared_hbm)
     for song in nl.affine_range(n):
         chunk = nl.ndarray((p, c, f), dtype=nl.float32, buffer=nl.sbuf)
-        peak = []
-        for i in range(c):
-            peak.append(nl.ndarray((p, 1), dtype=nl.float32, buffer=nl.sbuf))
+        peak = nl.ndarray((p, c, 1), dtype=nl.float32, buffer=nl.sbuf)
         loudest = nl.zeros((p, 1), dtype=nl.float32, buffer=nl.sbuf)
         for i in nl.affine_range(c):
             nisa.dma_copy(dst=chunk[:, i, :], src=songs[song, i])
             abs_tile = nl.ndarray((p, f), dtype=nl.float32, buffer=nl.sbuf)
             nisa.activation(dst=abs_tile, op=nl.abs, data=chunk[:, i, :])
-            nisa.tensor_reduce(dst=peak[i], op=nl.maximum, data=abs_tile, axis=1)
+            nisa.tensor_reduce(dst=peak[:, i, :], op=nl.maximum, data=abs_tile, axis=1)
         for i in nl.sequential_range(c):
-            own = peak[i]
+            own = peak[:, i, :]
             nisa.tensor_tensor(dst=loudest, data1=loudest, data2=own, op=nl.maximum)
         for i in nl.affine_range(c):
             subtract_tile = nl.ndarray((p, f), dtype=nl.float32, buffer=nl.sbuf)
