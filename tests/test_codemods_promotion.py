@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from first_rung import Options, rewrite
 from nki_migrate.cli import main
-from nki_migrate.runtime.cases import TensorSpec
+from nki_migrate.runtime.cases import DtypeSpec, TensorSpec
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n"
 KERNEL = HEAD + (
@@ -90,6 +90,36 @@ def test_a_type_that_integers_change_stops_the_kernel(
         main(["verify", "--migrate", "--unsafe", str(kernel), "--cases", str(cases)])
     said = capsys.readouterr().out
     assert ("a type that integers do not change" in said) == stops and ("1 equal" in said) != stops
+
+
+OF_LAUNCH = HEAD + (
+    "@nki.jit\ndef k(a, kind):\n    out = nl.ndarray(a.shape, dtype=nl.float32, buffer=nl.shared_hbm)\n"
+    "    t = nl.ndarray((8, 16), dtype=kind)\n    t[...] = nl.load(a)\n    low = -1 * t\n"
+    "    nl.store(out, nl.add(low, nl.mean(low, axis=1)))\n    return out\n"
+)
+
+
+@pytest.mark.parametrize("default", ["", "=nl.bfloat16"])
+def test_a_type_that_a_launch_gives_is_asserted_and_needs_no_function(migrate, default: str) -> None:
+    source = OF_LAUNCH.replace("kind):", f"kind{default}):")
+    for kind in ("float32", "bfloat16"):
+        args = {"a": TensorSpec((8, 16), "float32", "normal"), "kind": DtypeSpec(kind)}
+        migration = migrate(source, args, Options(unsafe=True))
+        assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    text = joined(migration.outcome.source)
+    assert "kind in (nl.float32, nl.bfloat16, nl.float16" in text and "def " not in text.replace("def k", "")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("kind):", "kind=None):"),
+        ("    t = ", "    if kind == nl.int8:\n        pass\n    t = "),
+        ("    t = ", "    kind = nl.float16 if len(a.shape) > 2 else kind\n    t = "),
+    ],
+)
+def test_a_type_that_may_be_none_or_is_asked_for_is_not_asserted(change: tuple[str, str]) -> None:
+    assert "kind in (nl.float32" not in joined(written(OF_LAUNCH.replace(*change)))
 
 
 @pytest.mark.parametrize("number", ["1 - rate", "rate * 2 + n", "-rate", "rate // 3", "n % rate"])

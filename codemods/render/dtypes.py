@@ -337,11 +337,11 @@ def _number_in(scope: Scope, type_: str) -> str:
 
 def _beside_integer(scope: Scope, a: str, b: str) -> Promotion | None:
     """The type of an operation on a tensor and integers, which is to be that of the tensor; ``None`` where no type is
-    the attribute of a tensor, or the function asks for it."""
+    the attribute of a tensor or a parameter of the kernel, or the function asks for it."""
     for integer, dtype in ((_name(scope, a), b), (_name(scope, b), a)):
         node = parse(dtype)
-        is_asked = not isinstance(node, ast.Attribute) or node.attr != "dtype" or _asks(scope, ast.unparse(node.value))
-        if integer in _INTEGERS and not is_asked:
+        is_own = isinstance(node, ast.Attribute) and node.attr == "dtype" and not _asks(scope, ast.unparse(node.value))
+        if integer in _INTEGERS and (is_own or _is_parameter(scope, dtype)):
             kept = [name for name in _USUAL if promote(name, integer) == name]
             return Promotion(dtype, ((_is_one_of(scope, dtype, kept), "a type that integers do not change"),))
     return None
@@ -371,7 +371,7 @@ def assert_float(scope: Scope, dtype: str | None) -> None:
         case ast.IfExp(body=body, orelse=other) if type_name(scope, ast.unparse(body)) == "float32":
             return assert_float(scope, ast.unparse(other))
     first = scope.resolved_dtype(dtype)
-    if _is_limited(scope, first) or _is_of_launch(scope, first):
+    if _is_limited(scope, first) or _is_of_launch(scope, first) or _is_parameter(scope, first):
         scope.assert_that(_is_one_of(scope, first, ("float32", "bfloat16", "float16")), "floats")
     else:
         scope.assert_that(f"{is_float_function(scope)}({dtype})", "floats")
@@ -394,6 +394,17 @@ def _is_of_launch(scope: Scope, text: str) -> bool:
     defaults = {argument.arg: default for argument, default in default_values(scope.function).items()}
     is_tensor = isinstance(scope.env.get(name), Hbm) and name not in defaults
     return is_tensor and name in {a.arg for a in named_parameters(scope.function)} and not _asks(scope, name)
+
+
+def _is_parameter(scope: Scope, text: str) -> bool:
+    """Is a data type a parameter of a kernel, which a launch gives, and which the kernel does not ask about?"""
+    if not scope.decorated or scope.outer is not None or scope.assigned[text] != 1:
+        return False
+    defaults = {argument.arg: default for argument, default in default_values(scope.function).items()}
+    is_given = text not in defaults or not (isinstance(d := defaults[text], ast.Constant) and d.value is None)
+    compared = (part for n in of_kinds(scope.function, ast.Compare) for part in of_kinds(n, ast.Name))
+    is_own = text in {a.arg for a in named_parameters(scope.function)} and text not in {n.id for n in compared}
+    return is_own and is_given
 
 
 def _asks(scope: Scope, name: str) -> bool:
