@@ -319,3 +319,25 @@ def test_a_block_under_a_name_that_is_read_otherwise_is_a_tile_of_a_list(migrate
     migration = migrate(named(read), ARGS)
     assert [decision.choice for decision in migration.outcome.decisions] == ["list"]
     assert migration.outcome.findings or migration.trouble == ()
+
+
+INNER = """\
+    for j in nl.sequential_range(3):
+        for i in nl.affine_range(2):
+            t[{written}] = nl.add(nl.load(x), float({number}))
+        for i in nl.sequential_range(2):
+            nl.store(out[i, j, 0], value=t[{read}])
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "choice"),
+    [("i", "i", "fold"), ("i", "1 - i", "list"), ("(i + j) % 2", "(i + j) % 2", "list"), ("j % 2", "j % 2", "list")],
+)
+def test_blocks_that_each_iteration_uses_together_are_one_tensor(migrate, written, read, choice):
+    body = INNER.format(written=written, read=read, number="1")
+    source = kernel("i", "").removesuffix("    return out\n") + body
+    migration = migrate(source, ARGS)
+    assert migration.outcome.findings == () and migration.trouble == ()
+    assert [decision.choice for decision in migration.outcome.decisions] == [choice]

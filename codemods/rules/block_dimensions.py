@@ -172,6 +172,7 @@ def _chosen(
         reason = f"folded it would have {rank} dimensions"
     pinned = isinstance(plan.buffer, Allocator)
     statements = _using(loops[-1].body, found) if loops else _statements_of(scope, plan, found)
+    statements = _within_loops(plan, statements, found)
     if not reason and not pinned and plan.fill is None and len(statements) < 2:
         reason = f"{no_loop}, and its blocks need not be alive at once"
     if reason:
@@ -374,6 +375,17 @@ def _changed_objects(scope: Scope) -> set[str]:
 def _statements_of(scope: Scope, plan: Plan, found: Uses) -> list[ast.stmt]:
     """The statements after the declaration, in its block, that use it."""
     return _using(scope.block[scope.block.index(plan.statement) + 1 :], found)
+
+
+def _within_loops(plan: Plan, statements: list[ast.stmt], found: Uses) -> list[ast.stmt]:
+    """The statements that use a tensor; in a loop whose iterations each use all of its blocks, those of its body."""
+    while len(statements) == 1 and isinstance(loop := statements[0], ast.For):
+        inner = {f.target.id for f in of_kinds(loop, ast.For) if f is not loop and isinstance(f.target, ast.Name)}
+        indices = [index for s in found.subscripts for index in _indices(s)[: len(plan.blocks)]]
+        if not all(isinstance(index, ast.Name) and index.id in inner for index in indices):
+            break
+        statements = _using(loop.body, found)
+    return statements
 
 
 def _using(statements: Sequence[ast.stmt], found: Uses) -> list[ast.stmt]:
