@@ -167,3 +167,15 @@ def test_sizes_of_tensors_that_are_said_to_be_equal_are(migrate, said, is_kept):
     migration = migrate(SIZES.format(said=said), args, Options(target="0.6"))
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     assert ("value=nl.add(nl.multiply(a, b), a)" in migration.outcome.source) == is_kept
+
+
+def test_what_equals_an_integer_may_be_a_float(migrate):
+    source = HEAD + (
+        "def k(x, n, scale):\n    assert n == scale\n"
+        "    out = nl.ndarray((16, 24), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+        "    for i in nl.affine_range(n):\n        t = nl.load(x) * scale\n"
+        "    nl.store(out, nl.load(x) * scale)\n    return out\n"
+    )
+    migration = migrate(source, {"x": TensorSpec((16, 24), "bfloat16", "normal"), "n": 4, "scale": 4})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "isinstance(scale, float)" in migration.outcome.source

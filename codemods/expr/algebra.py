@@ -7,7 +7,7 @@ through ``definitions`` (names that a function assigns exactly once), so ``fmax`
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -25,8 +25,8 @@ _MAX_DEPTH = 12
 class Told:
     """What a function asserts of sizes, always.
 
-    Of each pair of ``multiples`` the second divides the first. ``alike`` are sizes of tensors, ``x.shape[1]``, and the
-    names or other such sizes that they equal.
+    Of each pair of ``multiples`` the second divides the first. ``alike`` are names of numbers and sizes of tensors,
+    ``x.shape[1]``, with what they equal. (They are no definitions: 4 equals 4.0.)
     """
 
     multiples: tuple[tuple[str, str], ...] = ()
@@ -140,7 +140,7 @@ def equal(a: str, b: str, definitions: Definitions, told: Told | None = None) ->
     if first == second or told is None:
         return first == second
     difference = _with_alike(_sum(first, _scale(second, -1)), definitions, told.alike)
-    return not difference or not _without_quotients(difference, definitions, told.multiples)
+    return not difference or not _without_quotients(difference, definitions, told)
 
 
 def _with_alike(polynomial: Polynomial, definitions: Definitions, alike: Mapping[str, str]) -> Polynomial:
@@ -156,9 +156,7 @@ def _with_alike(polynomial: Polynomial, definitions: Definitions, alike: Mapping
     return result
 
 
-def _without_quotients(
-    polynomial: Polynomial, definitions: Definitions, multiples: Sequence[tuple[str, str]]
-) -> Polynomial:
+def _without_quotients(polynomial: Polynomial, definitions: Definitions, told: Told) -> Polynomial:
     """A multiple of ``polynomial`` without quotients that are whole: ``n - 2 * (n // 2)`` of an even ``n`` is 0."""
     for atom in {atom for monomial in polynomial for atom in monomial}:
         node = parse(atom)
@@ -166,15 +164,16 @@ def _without_quotients(
             continue
         whole, divisor = ast.unparse(node.left), constant(ast.unparse(node.right), definitions)
         divides = divisor is not None and any(
-            (constant(size, definitions) or 1) % divisor == 0 and equal(whole, of, definitions)
-            for of, size in multiples
+            (constant(size, definitions) or 1) % divisor == 0 and equal(whole, of, definitions, Told(alike=told.alike))
+            for of, size in told.multiples
         )
         if divisor is None or divisor < 1 or not divides or any(m.count(atom) > 1 for m in polynomial):
             continue
         scaled: Polynomial = {}
+        numerator = _with_alike(normal(whole, definitions), definitions, told.alike)
         for monomial, coefficient in polynomial.items():
             rest = tuple(each for each in monomial if each != atom)
-            factor = normal(whole, definitions) if atom in monomial else _constant(divisor)
+            factor = numerator if atom in monomial else _constant(divisor)
             scaled = _sum(scaled, _product({rest: coefficient}, factor))
         polynomial = scaled
     return polynomial

@@ -71,29 +71,23 @@ def _asserted_shape(scope: Scope, test: ast.Compare) -> None:
 
 
 def _asserted_alike(scope: Scope, test: ast.Compare) -> None:
-    """The names of numbers, bound once, that are said to be equal, always."""
+    """The numbers under names that are bound once, and the sizes of tensors, that are said to be equal, always."""
     if scope.branch or scope.loops or not all(isinstance(operator, ast.Eq) for operator in test.ops):
         return
-    sides = (test.left, *test.comparators)
-    names = [ast.unparse(side) for side in sides if _is_once(scope, side, ast.Name)]
-    for other in names[1:]:
-        if other not in scope.definitions and not scope.equal(names[0], other):
-            scope.definitions[other] = names[0]
-    sizes = [ast.unparse(side) for side in sides if _is_once(scope, side, ast.Subscript)]
-    if len(sizes) + len(names) > 1 and sizes:
-        known = scope.told.alike
-        one = next((known[size] for size in sizes if size in known), (names or sizes)[0])
-        alike = {size: one for size in sizes if size not in known and size != one}
+    sides = [scope.canonical(ast.unparse(side)) for side in (test.left, *test.comparators) if _is_once(scope, side)]
+    known = scope.told.alike
+    one = next((known[side] for side in sides if side in known), sides[0] if sides else "")
+    plain = [side for side in sides if isinstance(algebra.parse(side), ast.Name | ast.Subscript)]
+    alike = {side: one for side in plain if side not in known and side != one}
+    if alike:
         scope.told = replace(scope.told, alike={**known, **alike})
 
 
-def _is_once(scope: Scope, side: ast.expr, kind: type[ast.Name] | type[ast.Subscript]) -> bool:
+def _is_once(scope: Scope, side: ast.expr) -> bool:
     """Is an expression a number under a name that is bound once, or a size of a tensor in HBM under such a name?"""
-    if not isinstance(side, kind):
-        return False
-    if isinstance(side, ast.Name):
-        return isinstance(scope.env.get(side.id), Python) and scope.assigned[side.id] <= 1
     match side:
+        case ast.Name(name):
+            return isinstance(scope.env.get(name), Python) and scope.assigned[name] <= 1
         case ast.Subscript(ast.Attribute(ast.Name(tensor), "shape"), ast.Constant(int())):
             return isinstance(scope.env.get(tensor), Hbm) and scope.assigned[tensor] <= 1
     return False
