@@ -157,6 +157,8 @@ def k(x, g):
         ("assert g.shape[1] == x.shape[1] == 24", True),
         ("n = g.shape[1]\n    assert x.shape[1] == n", True),
         ("m, n = g.shape\n    assert n == x.shape[1]", True),
+        ("m, n = g.shape\n    p, q = x.shape\n    assert n == q", True),
+        ("r, s = x.shape\n    m, n = g.shape\n    assert r == s\n    assert m == n\n    assert m == r", True),
         ("assert x.shape[0] == g.shape[1]", False),
         ("assert x.shape[1] <= g.shape[1]", False),
         ("if len(x.shape) == 2:\n        assert x.shape[1] == g.shape[1]", False),

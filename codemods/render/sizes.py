@@ -74,13 +74,13 @@ def _asserted_alike(scope: Scope, test: ast.Compare) -> None:
     """The numbers under names that are bound once, and the sizes of tensors, that are said to be equal, always."""
     if scope.branch or scope.loops or not all(isinstance(operator, ast.Eq) for operator in test.ops):
         return
-    sides = [scope.canonical(ast.unparse(side)) for side in (test.left, *test.comparators) if _is_once(scope, side)]
     known = scope.told.alike
-    one = next((known[side] for side in sides if side in known), sides[0] if sides else "")
-    plain = [side for side in sides if isinstance(algebra.parse(side), ast.Name | ast.Subscript)]
-    alike = {side: one for side in plain if side not in known and side != one}
-    if alike:
-        scope.told = replace(scope.told, alike={**known, **alike})
+    sides = [scope.canonical(ast.unparse(side)) for side in (test.left, *test.comparators) if _is_once(scope, side)]
+    sides = list(dict.fromkeys(known.get(side, side) for side in sides))
+    same = {side: sides[0] for side in sides[1:] if isinstance(algebra.parse(side), ast.Name | ast.Subscript)}
+    if same:
+        alike = {**{side: same.get(one, one) for side, one in known.items()}, **same}
+        scope.told = replace(scope.told, alike=alike)
 
 
 def _is_once(scope: Scope, side: ast.expr) -> bool:
