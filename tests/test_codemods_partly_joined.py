@@ -67,8 +67,9 @@ for b in nl.affine_range(2):
 
 
 def test_a_list_is_made_in_the_loop_where_blocks_are_passed_on(migrate):
-    body = LOOPS.replace("nl.store(out[b, i, j], nl.add(T[@], 1.0))", "u = T[@]\n            nl.store(out[b, i, j], u)")
-    found = migrate(kernel(("i", "b", "j"), "zeros", body), ARGS)
+    body = LOOPS.replace("nl.add(T[@], 1.0)", "next_to(T[@])")
+    source = kernel(("i", "b", "j"), "zeros", body) + "\n\ndef next_to(tile):\n    return nl.add(tile, 1.0)\n"
+    found = migrate(source, ARGS)
     assert found.outcome.findings == () and found.trouble == ()
     assert "        t = []\n        for i in range(3):\n            t.append([])\n" in found.outcome.source
 
