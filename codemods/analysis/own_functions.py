@@ -11,8 +11,4 @@ if TYPE_CHECKING:
 
 def own_function(scope: Scope, node: ast.expr) -> str:
     """The name of a function of Python's own that an expression is; empty for anything else."""
-    if not isinstance(node, ast.Name):
-        return ""
-    symbols = scope.module.symbols
-    known = (symbols.globals, symbols.functions, symbols.imports, scope.assigned)
-    return "" if any(node.id in names for names in known) else node.id
+    return node.id if isinstance(node, ast.Name) and scope.means_builtin(node.id) else ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..analysis.classes import class_in
 from ..analysis.maybe_tensors import is_container
+from ..analysis.own_functions import own_function
 from ..expr.emission import Refuse
 from ..expr.values import Python
 from ..syntax.codes import LANGUAGE
@@ -41,9 +42,9 @@ def python_call(scope: Scope, node: ast.Call) -> str | None:
     if isinstance(node.func, ast.Attribute):
         _check_method(scope, node, node.func)
         return None
-    if not isinstance(node.func, ast.Name) or not scope.means_builtin(node.func.id):
+    name = own_function(scope, node.func)
+    if not name:
         return None
-    name = node.func.id
     if name in ABSENT:
         for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
             scope.evaluator.render(scope, argument)  # what is wrong with an argument is said first
