@@ -24,8 +24,8 @@ SAID = {"findings", "said", "refused", "kept"}
 LEARNED = {"calls", "decisions", "blocked", "to_resize", "followed", "changed_by"}
 """Facts about the source for the next round, and what is found once: they hold whatever becomes of the statement."""
 CACHES = {"object_classes", "interpreted", "unpacking"}
-OF_ONE_STATEMENT = {"out", "called", "given", "current"}
-"""What begins anew with each statement."""
+PARTS = {"names", "sizes", "masks", "memory", "summary", "place"}
+"""The parts of a scope that are compared; what begins anew with each statement is not."""
 
 Contents = dict[str, object]
 
@@ -41,13 +41,15 @@ def contents(value: object) -> object:
 
 def state(scope: Scope) -> Contents:
     module = scope.module
-    parts = (module.plan, module.plan.edits, module.summaries, module.names, module.environment)
-    subjects = {type(part).__name__: vars(part) for part in (scope, *parts)}
+    own = {name: value for name, value in vars(scope).items() if name not in PARTS | {"output"}}
+    planned = (module.plan, module.plan.edits, module.summaries, module.names, module.environment)
+    subjects = {"Scope": own, **{f"Scope.{name}": vars(getattr(scope, name)) for name in PARTS}}
+    subjects |= {type(part).__name__: vars(part) for part in planned}
     return {
         f"{prefix}.{name}": contents(value)
         for prefix, names in subjects.items()
         for name, value in names.items()
-        if name not in SAID | LEARNED | CACHES | OF_ONE_STATEMENT
+        if name not in SAID | LEARNED | CACHES and (prefix, name) != ("Scope.place", "statement")
     }
 
 

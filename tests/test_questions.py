@@ -17,7 +17,8 @@ import pytest
 from first_rung import Options, rewrite
 from module_imports import ROOT
 from nki_migrate import codemods
-from nki_migrate.codemods.analysis.scope import Scope
+from nki_migrate.codemods.analysis.facts import Tables
+from nki_migrate.codemods.analysis.scope import Place, Scope
 from nki_migrate.codemods.project.program import Module
 from nki_migrate.codemods.syntax.node_index import tree_of, trees_kept
 
@@ -63,12 +64,13 @@ def state(subject: Scope | Module) -> dict[tuple[str, str], object]:
     """All that is planned for a function and its module, or known of them, by a class and a name."""
     module = subject.module if isinstance(subject, Scope) else subject
     planned = [module.plan, module.plan.edits, module.summaries, module.names, module.environment]
-    parts = [*planned, subject] if isinstance(subject, Scope) else planned
+    own = [part for part in vars(subject).values() if isinstance(part, Tables | Place)]
+    parts = [*planned, *own, subject] if isinstance(subject, Scope) else planned
     return {
         (type(part).__name__, name): contents(value)
         for part in parts
         for name, value in vars(part).items()
-        if name not in CACHES
+        if name not in CACHES and not isinstance(value, Tables | Place)
     }
 
 

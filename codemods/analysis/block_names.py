@@ -47,11 +47,16 @@ def _indices(scope: Scope, name: str, position: int) -> Iterator[str]:
 
 def is_free(scope: Scope, name: str) -> bool:
     """Can a new loop bind ``name`` here? Nothing reads the value that it has now."""
-    described = [text for value in scope.env.values() for text in _texts(value)]
-    described += [*scope.definitions.values(), *scope.dtypes.values(), *scope.sizes, *scope.sizes.values()]
+    described = [text for value in scope.names.env.values() for text in _texts(value)]
+    described += [
+        *scope.sizes.definitions.values(),
+        *scope.names.dtypes.values(),
+        *scope.sizes.named,
+        *scope.sizes.named.values(),
+    ]
     if name in scope.module.names.module_level or any(name in algebra.names(text) for text in described if text):
         return False
-    return not any(name in _targets(loop.statement) for loop in scope.loops) and _is_bound_for_reads(scope, name)
+    return not any(name in _targets(loop.statement) for loop in scope.place.loops) and _is_bound_for_reads(scope, name)
 
 
 def _texts(value: Value) -> Iterator[str]:

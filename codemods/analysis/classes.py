@@ -270,13 +270,13 @@ def never_none(scope: Scope, node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return node.value is not None
     if isinstance(node, ast.Name):
-        value = scope.env.get(node.id)
+        value = scope.names.env.get(node.id)
         if isinstance(value, Hbm | Tile | DType) or (isinstance(value, Python) and value.positive):
             return True
         arguments = [a for a in of_kinds(scope.function.args, ast.arg) if a.arg == node.id]
         defaults = default_values(scope.function)
         told = any(_is_told(scope.module, a.annotation, defaults.get(a)) for a in arguments)
-        return told and scope.assigned[node.id] == 1
+        return told and scope.names.assigned[node.id] == 1
     if isinstance(node, ast.Attribute):
         owner = class_of(scope, node.value)
         field = owner.fields.get(node.attr) if owner is not None and owner.is_frozen else None

@@ -49,7 +49,7 @@ class _Reader:
                 self._simple(statement)
 
     def _loop(self, loop: ast.For | ast.While) -> None:
-        once = isinstance(loop, ast.For) and loop in self.scope.traced_once
+        once = isinstance(loop, ast.For) and loop in self.scope.summary.traced_once
         bound = {name for child in [loop, *loop.body] for name in bound_by(child)}
         targets = {n.id for n in of_kinds(loop.target, ast.Name)} if isinstance(loop, ast.For) else set()
         self._forget(targets if once else bound)
@@ -93,12 +93,12 @@ class _Reader:
     def _value(self, node: ast.expr) -> str | None:
         if not isinstance(node, ast.BinOp | ast.UnaryOp | ast.Name | ast.Constant | ast.Attribute | ast.Subscript):
             return None
-        return algebra.show(algebra.normal(ast.unparse(node), {**self.scope.definitions, **self.values}))
+        return algebra.show(algebra.normal(ast.unparse(node), {**self.scope.sizes.definitions, **self.values}))
 
     def _set(self, values: dict[str, str | None]) -> None:
         self._forget(name for name, text in values.items() if text is None)
         for name, text in values.items():
-            if text is not None and (self._runs(name) or name not in self.scope.definitions):
+            if text is not None and (self._runs(name) or name not in self.scope.sizes.definitions):
                 self.values[name] = text
 
     def _forget(self, names: Iterable[str]) -> None:
@@ -108,4 +108,4 @@ class _Reader:
                 self.values[name] = f"{name}__{self.unknown}"
 
     def _runs(self, name: str) -> bool:
-        return self.scope.assigned[name] > 1
+        return self.scope.names.assigned[name] > 1

@@ -26,13 +26,13 @@ def written_out(scope: Scope, node: ast.expr) -> ast.expr:
 
     It is for reading alone.
     """
-    return _written_out(scope.module, scope.env.keys(), node, 0)
+    return _written_out(scope.module, scope.names.env.keys(), node, 0)
 
 
 def is_formula(scope: Scope, call: ast.Call) -> bool:
     """Does a call give an expression of its arguments, and do nothing else?"""
     fresh = ast.parse(ast.unparse(call), mode="eval").body
-    written = _Calls(scope.module, scope.env.keys(), 0).visit(fresh)
+    written = _Calls(scope.module, scope.names.env.keys(), 0).visit(fresh)
     return not isinstance(written, ast.Call) or is_ceiling(written)
 
 

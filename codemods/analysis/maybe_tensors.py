@@ -28,12 +28,12 @@ _GROWS = {"append", "extend", "insert", "setdefault", "update"}
 
 def is_number(scope: Scope, value: ast.expr) -> bool:
     """Is an expression made of Python values alone, and of the shapes of tensors?"""
-    return all(isinstance(scope.env.get(name), Python | None) for name in names_taken(value))
+    return all(isinstance(scope.names.env.get(name), Python | None) for name in names_taken(value))
 
 
 def reads_tensor(scope: Scope, value: ast.expr) -> bool:
     """Does an expression take anything of a tensor but its shape and its type?"""
-    return any(isinstance(scope.env.get(name), Hbm | Tile) for name in names_taken(value))
+    return any(isinstance(scope.names.env.get(name), Hbm | Tile) for name in names_taken(value))
 
 
 def names_taken(value: ast.expr) -> Iterator[str]:
@@ -78,7 +78,7 @@ def may_give_tensor(scope: Scope, node: ast.expr) -> bool:
         return False
     if (scope.qualified(node.func) or "").partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki", "math", "np"):
         return False
-    if isinstance(node.func, ast.Name) and node.func.id not in scope.env and hasattr(builtins, node.func.id):
+    if isinstance(node.func, ast.Name) and node.func.id not in scope.names.env and hasattr(builtins, node.func.id):
         return False
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
     return any(scope.evaluator.operand(scope, argument) is not None for argument in given)
@@ -95,13 +95,13 @@ def is_container(scope: Scope, node: ast.expr) -> bool:
 
 
 def _name_may_be(scope: Scope, name: str, seen: frozenset[str]) -> bool:
-    value = scope.env.get(name)
+    value = scope.names.env.get(name)
     if name in seen:
         return False
     if type(value) is Value or isinstance(value, _MAY_HOLD_TENSORS):
         return True
     within = seen | {name}
-    alias = scope.definitions.get(name, "")
+    alias = scope.sizes.definitions.get(name, "")
     if alias.isidentifier() and _name_may_be(scope, alias, within):
         return True
     return any(
@@ -112,7 +112,9 @@ def _name_may_be(scope: Scope, name: str, seen: frozenset[str]) -> bool:
 
 def _is_unbound(scope: Scope, node: ast.expr) -> bool:
     """Has an expression a name that the function binds further down?"""
-    return any(isinstance(n, ast.Name) and n.id in scope.assigned and n.id not in scope.env for n in walk(node))
+    return any(
+        isinstance(n, ast.Name) and n.id in scope.names.assigned and n.id not in scope.names.env for n in walk(node)
+    )
 
 
 @indexed

@@ -41,7 +41,7 @@ def changing_part(scope: Scope, node: ast.expr) -> str:
         if isinstance(part, ast.Call) and _measures(scope, part):
             return "container"
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and _is_object(scope, part):
-            known = scope.env.get(part.value.id)
+            known = scope.names.env.get(part.value.id)
             if isinstance(known, Tile | Hbm) or _changes(scope, part.value.id, elements=False):
                 return "object"
     return ""
@@ -54,8 +54,8 @@ def _may_have_changed(scope: Scope, container: ast.expr) -> bool:
     root = root_of(container)
     if root is None:
         return True
-    known = scope.env.get(root.id)
-    fixed = isinstance(known, Python) if root.id in scope.assigned else known is None
+    known = scope.names.env.get(root.id)
+    fixed = isinstance(known, Python) if root.id in scope.names.assigned else known is None
     return not fixed or _changes(scope, root.id, elements=True)
 
 
@@ -86,7 +86,7 @@ def _is_tuple(scope: Scope, node: ast.expr) -> bool:
 
 def only_value(scope: Scope, node: ast.expr) -> ast.expr | None:
     """What a name stands for that its function binds once."""
-    if not isinstance(node, ast.Name) or scope.assigned[node.id] != 1:
+    if not isinstance(node, ast.Name) or scope.names.assigned[node.id] != 1:
         return None
     bound = (s for s in of_kinds(scope.function, ast.Assign))
     values = [s.value for s in bound if any(isinstance(t, ast.Name) and t.id == node.id for t in s.targets)]
@@ -103,11 +103,11 @@ def _is_object(scope: Scope, node: ast.Attribute) -> bool:
 
 def _changes(scope: Scope, root: str, *, elements: bool) -> bool:
     """May something change the object ``root``, or what it holds, from the current statement on?"""
-    first = scope.loops[0].statement if scope.loops else scope.current or scope.function
+    first = scope.place.loops[0].statement if scope.place.loops else scope.place.statement or scope.function
     changing = of_kinds(scope.function, ast.Attribute, ast.Subscript, ast.Call)
     later = [n for n in changing if getattr(n, "lineno", 0) >= first.lineno]
     linked = _linked(scope, root)
-    if root not in scope.assigned:  # a global name: any function may write to it
+    if root not in scope.names.assigned:  # a global name: any function may write to it
         functions = scope.module.symbols.functions.values()
         places = (n for f in functions for n in of_kinds(f, ast.Attribute, ast.Subscript))
         if any(_writes(scope, n, {root}, True) or _stores_to(n, root) for n in places):
@@ -155,7 +155,7 @@ def _writes(scope: Scope, node: ast.AST, linked: set[str], elements: bool) -> bo
     if isinstance(node, ast.Attribute):
         return not elements
     root = root_of(node.value) if elements and isinstance(node, ast.Subscript) else None
-    return root is not None and root.id in linked and not isinstance(scope.env.get(root.id), Tile | Hbm)
+    return root is not None and root.id in linked and not isinstance(scope.names.env.get(root.id), Tile | Hbm)
 
 
 def _leaks(scope: Scope, node: ast.AST, linked: set[str], elements: bool) -> bool:
@@ -194,7 +194,7 @@ def _is_quiet(scope: Scope, call: ast.Call, elements: bool, seen: tuple[ast.Func
 def _method(scope: Scope, node: ast.Attribute) -> ast.FunctionDef | None:
     """The method that ``name.method`` means, where the source tells that ``name`` is of a class of this module."""
     classes = scope.module.symbols.classes.values()
-    if not classes or not isinstance(node.value, ast.Name) or scope.assigned[node.value.id] != 1:
+    if not classes or not isinstance(node.value, ast.Name) or scope.names.assigned[node.value.id] != 1:
         return None
     names = {n.id for n in _told_classes(scope, node.value.id) if isinstance(n, ast.Name)}
     methods = (s for c in classes if c.name in names for s in c.body if isinstance(s, ast.FunctionDef))

@@ -17,30 +17,30 @@ if TYPE_CHECKING:
 
 def positive(scope: Scope, text: str) -> bool:
     """Proves ``text > 0``: sums of positive terms, and ``N - i * T`` for ``i in range(ceil(N / T))`` or of numbers."""
-    value = scope.env.get(text)
+    value = scope.names.env.get(text)
     if isinstance(value, Python) and value.positive:
         return True
     polynomial = algebra.normal(text, _known_formulas(scope))
     if polynomial and all(c > 0 and all(_atom_positive(scope, a) for a in m) for m, c in polynomial.items()):
         return True
-    return any(_rest_of_tiling(scope, loop, polynomial) for loop in scope.loops)
+    return any(_rest_of_tiling(scope, loop, polynomial) for loop in scope.place.loops)
 
 
 def _known_formulas(scope: Scope) -> dict[str, str]:
     """What names are computed as at this place, those that are bound more than once, too."""
-    return scope.definitions | scope.formulas
+    return scope.sizes.definitions | scope.sizes.formulas
 
 
 def _atom_positive(scope: Scope, atom: str) -> bool:
     node = algebra.parse(atom)
     if isinstance(node, ast.Name):
-        value = scope.env.get(node.id)
+        value = scope.names.env.get(node.id)
         return isinstance(value, Python) and value.positive
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
         return node.value.attr == "shape"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
         n, t = ast.unparse(node.left), ast.unparse(node.right)
-        multiple = any(scope.equal(n, of) and scope.equal(t, tile) for of, tile in scope.told.multiples)
+        multiple = any(scope.equal(n, of) and scope.equal(t, tile) for of, tile in scope.sizes.told.multiples)
         return multiple and positive(scope, n) and positive(scope, t)
     smallest = smallest_of(scope, atom)
     if smallest:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def repeating(scope: Scope, declaration: Declaration) -> list[Loop]:
     """The loops around the statement at hand that do not declare the tile again in each iteration."""
-    return [loop for loop in scope.loops if loop.statement not in declaration.loops]
+    return [loop for loop in scope.place.loops if loop.statement not in declaration.loops]
 
 
 def blocks_of(target: Operand) -> tuple[str, ...]:
@@ -49,13 +49,13 @@ def part_of(target: Operand) -> list[Part]:
 def is_whole(scope: Scope, target: Operand) -> bool:
     """Does an instruction write all of a tile, under no mask?"""
     everything = target.items is None or all(item.full for item in target.items)
-    return everything and target.pattern is None and not scope.guards and not scope.clamps
+    return everything and target.pattern is None and not scope.output.guards and not scope.masks.clamps
 
 
 def ranges_around(scope: Scope) -> dict[str, tuple[str, str]]:
     """The first value and the end of the variable of each loop that runs, where its steps are 1."""
     found = {}
-    for loop in scope.loops:
+    for loop in scope.place.loops:
         values = counted(scope, loop.statement)
         if values is not None:
             found[loop.variable] = ast.unparse(values[0]), ast.unparse(values[1])
@@ -141,17 +141,20 @@ def _reaches(scope: Scope, size: str, covered: str) -> bool:
 
 def _changes_otherwise(scope: Scope, start: str, loops: Sequence[Loop]) -> bool:
     """Does a start depend on what changes in ``loops`` beside their variables?"""
-    variables = {loop.variable for loop in scope.loops}
+    variables = {loop.variable for loop in scope.place.loops}
     bound = {name for loop in loops for name in bound_in_body(loop.statement)} - variables
     read = {
-        name for monomial in algebra.normal(start, scope.definitions) for a in monomial for name in algebra.names(a)
+        name
+        for monomial in algebra.normal(start, scope.sizes.definitions)
+        for a in monomial
+        for name in algebra.names(a)
     }
     return bool(read & bound)
 
 
 def _coefficient(scope: Scope, text: str, variable: str) -> str | None:
     """The coefficient of ``variable`` in an index that is linear in it, as text; ``None`` otherwise."""
-    polynomial = algebra.normal(text, scope.definitions)
+    polynomial = algebra.normal(text, scope.sizes.definitions)
     found: algebra.Polynomial = {}
     for monomial, coefficient in polynomial.items():
         inside = [a for a in monomial if variable in algebra.names(a)]
@@ -171,7 +174,7 @@ def exclusive(scope: Scope, declaration: Declaration, earlier: Written, now: Wri
     for side in earlier.branch:
         if side.other not in now.branch:
             continue
-        around = [loop for loop in scope.loops[: side.loops] if loop.statement not in declaration.loops]
+        around = [loop for loop in scope.place.loops[: side.loops] if loop.statement not in declaration.loops]
         if not around:
             return True
         if now.part is not None and earlier.part == now.part and recurrence(scope, around, now.part) == NEVER:
@@ -202,7 +205,7 @@ def leading(scope: Scope, matmul: Written, now: Written) -> list[str] | None:
     if matmul.loops[: len(matmul.loops) - len(inner)] != now.loops[: len(matmul.loops) - len(inner)]:
         return None
     indices = {name for block in now.blocks for name in algebra.names(block or "")}
-    common = {loop.variable for loop in scope.loops if loop.statement in matmul.loops}
+    common = {loop.variable for loop in scope.place.loops if loop.statement in matmul.loops}
     bound = {name for loop in inner for name in bound_by(loop)}
     if indices & (bound | (changing_names(scope.outermost) - common)):
         return None
@@ -235,13 +238,13 @@ def _differ(
     if low is None or high is None:
         return False
     pairs = ((low[0], high[1]), (high[0], low[1]))
-    return any((algebra.constant(f"{least} - ({most})", scope.definitions) or 0) > 0 for least, most in pairs)
+    return any((algebra.constant(f"{least} - ({most})", scope.sizes.definitions) or 0) > 0 for least, most in pairs)
 
 
 def extremes(scope: Scope, index: str, ranges: Mapping[str, tuple[str, str]]) -> tuple[str, str] | None:
     """The least and the greatest value of an index, in names that are bound once; ``None`` where it is not linear."""
     least = greatest = "0"
-    for monomial, coefficient in algebra.normal(index, scope.definitions).items():
+    for monomial, coefficient in algebra.normal(index, scope.sizes.definitions).items():
         term = algebra.paren(algebra.show({monomial: coefficient}))
         varying = [v for v in ranges if any(v in algebra.names(atom) for atom in monomial)]
         if varying and monomial != (varying[0],):

@@ -3,80 +3,75 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
-from typing import Any, ParamSpec, TypeVar
+from dataclasses import dataclass, field
+from typing import ParamSpec, TypeVar
 
 from ..expr import algebra
-from ..expr.declarations import Alive, Pinned
 from ..expr.emission import Condition, New, Refuse, asserting
 from ..expr.evaluation import Evaluator
-from ..expr.frames import Analysis, Branch, Clamp, FirstMatmul, Joint, Loop, Staircase, Written
-from ..expr.values import Api, Declaration, Function, Hbm, Tile, Value
+from ..expr.frames import Analysis, Branch, Loop
+from ..expr.values import Api, Function, Hbm, Tile, Value
 from ..project.draft import Draft
 from ..project.own_assertions import check_own
 from ..project.program import Module, numbered
 from ..syntax.names import BETA2, canonical, dotted
 from ..syntax.source import Source
+from .facts import Facts, Masks, Memory, Names, Sizes, Summary, Tables
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 @dataclass
+class Place:
+    """Where the statement at hand stands: its loops, sides of conditions and blocks, outermost first."""
+
+    statement: ast.stmt | None = None
+    loops: tuple[Loop, ...] = ()
+    branch: Branch = ()
+    blocks: tuple[list[ast.stmt], ...] = ()
+
+
+@dataclass
+class Output(Tables):
+    """What the statement at hand becomes: lines, under the guards of its masks.
+
+    ``called``: results of calls that are lines already, ``given``: what an argument is instead of its text.
+    """
+
+    lines: list[New] = field(default_factory=list)
+    guards: tuple[str, ...] = ()
+    called: dict[ast.expr, tuple[str, Value]] = field(default_factory=dict)
+    given: dict[ast.expr, str] = field(default_factory=dict)
+
+
+@dataclass
 class Scope:
-    """The function being rewritten."""
+    """The function being rewritten: what is known of it (:class:`.facts.Facts`), the statement at hand, what is left.
+
+    ``flags``: parameters whose calls all tell one truth value. ``interpreted``, ``unpacking``: calls that give vectors.
+    ``kept``: what is left alone. ``nested``: the functions in it, ``captured``: the names that these read.
+    """
 
     module: Module
     function: ast.FunctionDef
     decorated: bool
     on_device: bool = False
-    env: dict[str, Value] = field(default_factory=dict)
-    definitions: dict[str, str] = field(default_factory=dict)
-    formulas: dict[str, str] = field(default_factory=dict)
-    dtypes: dict[str, str] = field(default_factory=dict)
-    itemsizes: dict[str, str] = field(default_factory=dict)
-    loops: tuple[Loop, ...] = ()
-    out: list[New] = field(default_factory=list)
-    guards: tuple[str, ...] = ()
-    clamps: dict[int, Clamp] = field(default_factory=dict)
-    stairs: Staircase | None = None
-    assigned: Counter[str] = field(default_factory=Counter)
-    told: algebra.Told = field(default_factory=algebra.Told)
-    sizes: dict[str, str] = field(default_factory=dict)
-    size_names: dict[tuple[str, str], str] = field(default_factory=dict)
-    size_depths: dict[str, int] = field(default_factory=dict)
+    outer: Scope | None = None
+    flags: dict[str, bool] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
+    sizes: Sizes = field(default_factory=Sizes)
+    masks: Masks = field(default_factory=Masks)
+    memory: Memory = field(default_factory=Memory)
+    summary: Summary = field(default_factory=Summary)
+    place: Place = field(default_factory=Place)
+    output: Output = field(default_factory=Output)
     interpreted: dict[ast.Call, Value | None] = field(default_factory=dict)
     unpacking: dict[ast.Call, list[tuple[Module, ast.FunctionDef, ast.Call]]] = field(default_factory=dict)
-    has_loose: bool = False
-    resized: dict[str, str] = field(default_factory=dict)
-    psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
-    copied: dict[tuple[str, ast.stmt | None], str] = field(default_factory=dict)
-    first_matmuls: dict[ast.AST, tuple[Declaration, FirstMatmul]] = field(default_factory=dict)
-    branch: Branch = ()
-    blocks: tuple[list[ast.stmt], ...] = ()
-    current: ast.stmt | None = None
-    called: dict[ast.expr, tuple[str, Value]] = field(default_factory=dict)
-    given: dict[ast.expr, str] = field(default_factory=dict)
     kept: list[ast.AST] = field(default_factory=list)
-    lost: dict[str, list[ast.stmt]] = field(default_factory=dict)
-    direct: bool = False
-    returned: Value | None = None
-    outer: Scope | None = None
     nested: list[Function] = field(default_factory=list)
-    dropped: dict[ast.stmt, set[str]] = field(default_factory=dict)
-    pinned: list[Pinned] = field(default_factory=list)
-    alive: tuple[Alive, ...] = ()
-    traced_once: set[ast.For] = field(default_factory=set)
     captured: set[str] = field(default_factory=set)
-    flags: dict[str, bool] = field(default_factory=dict)
-    under: dict[str, dict[str, tuple[Value, Value]]] = field(default_factory=dict)
-    unknown_results: set[str] = field(default_factory=set)
-    none_at_first: set[str] = field(default_factory=set)
-    untold: set[str] = field(default_factory=set)
-    joints: list[Joint] = field(default_factory=list)
-    joined: dict[str, set[str]] = field(default_factory=dict)
 
     @property
     def source(self) -> Source:
@@ -88,17 +83,20 @@ class Scope:
 
     def attempt(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Refuse:
         """What ``question`` answers, or why it cannot: then the function knows and emits what it did before."""
-        known = self.state() | {"out": [*self.out], "guards": self.guards}
-        known |= {"called": dict(self.called), "given": dict(self.given)}
+        facts, output = self.facts(), self.output.copy()
         answer = self.draft.attempt(question, *args, **kwargs)
         if isinstance(answer, Refuse):
-            vars(self).update(known)
+            self.output = output
+            self.restore(facts)
         return answer
 
-    def state(self) -> dict[str, Any]:
-        """What a statement may change of what is known here, as it is now."""
-        now = vars(self)
-        return {name: now[name].copy() if hasattr(now[name], "copy") else now[name] for name in _CHANGED}
+    def facts(self) -> Facts:
+        """What is known here, as it is now: a statement may change it."""
+        return Facts(self.names, self.sizes, self.masks, self.memory, self.summary).copy()
+
+    def restore(self, facts: Facts) -> None:
+        """What is known here is what it was."""
+        vars(self).update(vars(facts))
 
     @property
     def draft(self) -> Draft:
@@ -108,12 +106,12 @@ class Scope:
     @property
     def block(self) -> list[ast.stmt]:
         """The statements among which the one at hand stands."""
-        return self.blocks[-1]
+        return self.place.blocks[-1]
 
     @property
     def loop_statements(self) -> tuple[ast.stmt, ...]:
         """The loops around the statement at hand, outermost first."""
-        return tuple(loop.statement for loop in self.loops)
+        return tuple(loop.statement for loop in self.place.loops)
 
     @property
     def nl(self) -> str:
@@ -138,7 +136,7 @@ class Scope:
     def means_builtin(self, name: str) -> bool:
         """Is a name Python's own, and nothing that the function or the level of its module binds?"""
         symbols = self.module.symbols
-        bound = name in self.assigned or name in self.env
+        bound = name in self.names.assigned or name in self.names.env
         return not bound and name not in symbols.globals | set(symbols.functions) | set(symbols.imports)
 
     def qualified(self, node: ast.AST) -> str | None:
@@ -147,7 +145,7 @@ class Scope:
         if chain is None:
             return None
         name, attributes = chain
-        value = self.env.get(name)
+        value = self.names.env.get(name)
         if isinstance(value, Api):
             return ".".join((value.name, *attributes))
         if value is not None:
@@ -173,21 +171,21 @@ class Scope:
         self.draft.put(self.module.plan.applied, code, self.module.plan.applied[code] + 1)
 
     def emit(self, text: str) -> None:
-        self.out.append(New(text, self._guard()))
+        self.output.lines.append(New(text, self._guard()))
 
     def emit_assertion(self, condition: str, what: str) -> None:
         """Assert what the output is rewritten for where the statement at hand runs."""
-        self.out.append(asserting(condition, what, self._guard()))
+        self.output.lines.append(asserting(condition, what, self._guard()))
 
     def _guard(self) -> str:
-        alone = len(self.guards) == 1
-        return " and ".join(g if alone or " or " not in g else f"({g})" for g in self.guards)
+        alone = len(self.output.guards) == 1
+        return " and ".join(g if alone or " or " not in g else f"({g})" for g in self.output.guards)
 
     def constant(self, text: str) -> int | None:
-        return algebra.constant(text, self.definitions)
+        return algebra.constant(text, self.sizes.definitions)
 
     def equal(self, a: str, b: str) -> bool:
-        return algebra.equal(a, b, self.definitions, self.told)
+        return algebra.equal(a, b, self.sizes.definitions, self.sizes.told)
 
     def assert_equal(self, a: str, b: str, why: str) -> None:
         """The kernel asserts that two sizes are equal where the source does not tell, whatever a mask says."""
@@ -196,10 +194,10 @@ class Scope:
 
     def assert_that(self, condition: str, what: str) -> None:
         """The kernel asserts once what it is rewritten for, whatever a mask says: later statements rely on it."""
-        check_own(self.function, self.current, condition, what)
+        check_own(self.function, self.place.statement, condition, what)
         check = asserting(condition, what)
-        if check not in self.out:
-            self.out.append(check)
+        if check not in self.output.lines:
+            self.output.lines.append(check)
 
     def assert_all(self, conditions: Iterable[Condition]) -> None:
         for condition, what in conditions:
@@ -207,13 +205,13 @@ class Scope:
 
     def assume(self, condition: str, why: str) -> None:
         """Beta 2 itself refuses what the statement at hand is not rewritten for: nothing need be asserted, but said."""
-        if self.current is not None:
+        if self.place.statement is not None:
             assumed = self.module.plan.assumed
-            self.draft.put(assumed, self.current, {**assumed.get(self.current, {}), condition: why})
+            self.draft.put(assumed, self.place.statement, {**assumed.get(self.place.statement, {}), condition: why})
 
     def canonical(self, text: str) -> str:
         """A number as text that is the same for all its spellings."""
-        return algebra.show(algebra.normal(text, self.definitions))
+        return algebra.show(algebra.normal(text, self.sizes.definitions))
 
     def same_dtype(self, a: str | None, b: str | None) -> bool:
         """Are two data types provably the same? Names that are assigned once are looked up."""
@@ -224,13 +222,13 @@ class Scope:
         seen: set[str] = set()
         while text not in seen:
             seen.add(text)
-            text = self.dtypes.get(text) or self._dtype_of(text) or text
+            text = self.names.dtypes.get(text) or self._dtype_of(text) or text
         return text
 
     def _dtype_of(self, text: str) -> str | None:
         """What ``tile.dtype`` is, where one statement binds ``tile``."""
         name = text.removesuffix(".dtype")
-        value = self.env.get(name) if name != text and self.assigned.get(name) == 1 else None
+        value = self.names.env.get(name) if name != text and self.names.assigned.get(name) == 1 else None
         return value.dtype if isinstance(value, Tile | Hbm) else None
 
     def beta2(self, qualified: str) -> str:
@@ -241,15 +239,7 @@ class Scope:
 
     def guard(self, conditions: tuple[str, ...]) -> None:
         """What is emitted from here on, up to the end of the mask that it belongs to, runs under ``conditions``."""
-        self.guards = (*self.guards, *(c for c in conditions if c not in self.guards))
-
-
-_OUTLIVES = {
-    *("module", "function", "decorated", "on_device", "outer", "loops", "guards", "blocks", "branch", "flags"),
-    *("out", "current", "called", "given", "interpreted", "unpacking", "kept", "nested", "captured"),
-}
-"""What a statement does not change, what begins anew with each, and what is true whatever becomes of it."""
-_CHANGED = tuple(each.name for each in fields(Scope) if each.name not in _OUTLIVES)
+        self.output.guards = (*self.output.guards, *(c for c in conditions if c not in self.output.guards))
 
 
 def is_tile(value: Value | None) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def part_of(scope: Scope, node: ast.expr) -> tuple[str, Value] | None:
     """A tuple under a name, or a part of one (by a number), as text and as a kind; ``None`` for anything else."""
     if isinstance(node, ast.Name):
-        value = scope.env.get(node.id)
+        value = scope.names.env.get(node.id)
         return (node.id, value) if isinstance(value, Several) else None
     if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice | ast.Tuple):
         return None

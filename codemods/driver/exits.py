@@ -21,8 +21,8 @@ def leave_function(scope: Scope, statement: ast.stmt) -> None:
     Raises :class:`Refuse` in any other loop that Beta 1 traced once.
     """
     assert isinstance(statement, ast.Return)
-    traced = any(loop.traced_once for loop in scope.loops)
-    if any(loop.dynamic for loop in scope.loops):
+    traced = any(loop.traced_once for loop in scope.place.loops)
+    if any(loop.dynamic for loop in scope.place.loops):
         what = "return in a loop on the device, which ends where its trip count says"
         raise Refuse(statement, dynamic_loops.CODE, what, "move the return after the loop")
     if traced:
@@ -32,11 +32,13 @@ def leave_function(scope: Scope, statement: ast.stmt) -> None:
         return
     text, value = returned_value(scope, statement.value)
     check_returned(scope, statement, value)
-    scope.returned = value if scope.returned is None else merged("result", scope.returned, value)
+    scope.summary.returned = (
+        value if scope.summary.returned is None else merged("result", scope.summary.returned, value)
+    )
     if traced:
         scope.apply(loop_state.CODE, statement)
-        scope.module.plan.edits.after[scope.loops[0].statement] = [*scope.out, New(f"return {text}")]
-        scope.out = []
+        scope.module.plan.edits.after[scope.place.loops[0].statement] = [*scope.output.lines, New(f"return {text}")]
+        scope.output.lines = []
     else:
         scope.emit(f"return {text}")
 
@@ -57,7 +59,7 @@ def stop(scope: Scope, statement: ast.stmt) -> None:
 
 def leave_body(scope: Scope, statement: ast.stmt) -> None:
     """``break`` or ``continue``. Raises :class:`Refuse` in a loop whose body Beta 1 traced once."""
-    if scope.loops and scope.loops[-1].traced_once:
+    if scope.place.loops and scope.place.loops[-1].traced_once:
         word = "break" if isinstance(statement, ast.Break) else "continue"
         raise Refuse(
             statement,
@@ -65,5 +67,5 @@ def leave_body(scope: Scope, statement: ast.stmt) -> None:
             f"{word} in a loop whose body Beta 1 traced once",
             "say which iterations run: write the loop's bounds, or an if",
         )
-    if scope.loops:
-        scope.loops[-1].left.append(dict(scope.env))
+    if scope.place.loops:
+        scope.place.loops[-1].left.append(dict(scope.names.env))

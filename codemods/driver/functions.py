@@ -55,19 +55,19 @@ def _walk_function(
     decorated = outer.decorated if outer is not None else is_traced(module, node)
     on_device = decorated or (caller is not None and caller.on_device) or moves_tensors(module, node)
     scope = Scope(module, node, decorated, on_device, outer=outer)
-    scope.assigned = assignment_counts(node)
+    scope.names.assigned = assignment_counts(node)
     module.names.local.setdefault(scope.outermost, set(written_names(scope.outermost)))
     if outer is not None:
         _see_enclosing(scope, outer)
     else:
-        scope.env, scope.definitions = dict(module.environment.values), dict(module.environment.definitions)
-        scope.dtypes = dict(module.environment.dtypes)
-    scope.direct = direct_allocation(scope, node) or (outer is not None and outer.direct)
-    for name in scope.assigned:
-        scope.definitions.pop(name, None)
-        scope.dtypes.pop(name, None)
-        if name in scope.env:
-            del scope.env[name]
+        scope.names.env, scope.sizes.definitions = dict(module.environment.values), dict(module.environment.definitions)
+        scope.names.dtypes = dict(module.environment.dtypes)
+    scope.memory.direct = direct_allocation(scope, node) or (outer is not None and outer.memory.direct)
+    for name in scope.names.assigned:
+        scope.sizes.definitions.pop(name, None)
+        scope.names.dtypes.pop(name, None)
+        if name in scope.names.env:
+            del scope.names.env[name]
     _check_builtins(scope)
     before = module.plan.edits.size()
     vector_sizes.begin(scope)
@@ -76,7 +76,7 @@ def _walk_function(
     _check_signature(module, node)
     walk_block(scope, node.body)
     _lift_unused(scope)
-    module.plan.needless.update(scope.dropped)
+    module.plan.needless.update(scope.summary.dropped)
     _restore_dropped(scope)
     drop_zeros(scope)
     sbuf_manager.place(scope)
@@ -86,20 +86,20 @@ def _walk_function(
     further = further_parameters(module, node, parameters) if outer is None else []
     if further:
         module.summaries.handed[node] = module.plan.edits.parameters[node] = further
-    analysis = Analysis(parameters, scope.returned, groups_of_others(scope))
+    analysis = Analysis(parameters, scope.summary.returned, groups_of_others(scope))
     module.summaries.analyzed[node] = analysis
     return analysis
 
 
 def _see_enclosing(scope: Scope, outer: Scope) -> None:
     """What a nested function knows of the names around it: in all of its calls, for it is written once."""
-    changing = {name for name, count in outer.assigned.items() if count > 1}
-    scope.env = {n: of_enclosing(n, v) for n, v in outer.env.items()}
-    scope.env |= {n: Python() for n in changing if type(scope.env.get(n)) is Python}
+    changing = {name for name, count in outer.names.assigned.items() if count > 1}
+    scope.names.env = {n: of_enclosing(n, v) for n, v in outer.names.env.items()}
+    scope.names.env |= {n: Python() for n in changing if type(scope.names.env.get(n)) is Python}
     for known, told in (
-        (scope.definitions, outer.definitions),
-        (scope.dtypes, outer.dtypes),
-        (scope.itemsizes, outer.itemsizes),
+        (scope.sizes.definitions, outer.sizes.definitions),
+        (scope.names.dtypes, outer.names.dtypes),
+        (scope.sizes.itemsizes, outer.sizes.itemsizes),
     ):
         known |= {n: text for n, text in told.items() if not ({n} | algebra.names(text)) & changing}
 
@@ -150,7 +150,7 @@ def direct_allocation(scope: Scope, node: ast.FunctionDef) -> bool:
 def _restore_dropped(scope: Scope) -> None:
     """Index vectors that a statement we left alone still reads are kept, and what these read; each under a finding."""
     needed = _bindings_read(scope)
-    for statement, names in scope.dropped.items():
+    for statement, names in scope.summary.dropped.items():
         used = sorted(names & needed.get(statement, set()))
         if used:
             replaced = scope.module.plan.edits.replaced
@@ -170,7 +170,7 @@ def _restore_dropped(scope: Scope) -> None:
 
 def _bindings_read(scope: Scope) -> dict[ast.stmt, set[str]]:
     """The bindings of index vectors that a statement which was left alone may see, and what these read themselves."""
-    found = {s: names & scope.captured for s, names in scope.dropped.items() if names & scope.captured}
+    found = {s: names & scope.captured for s, names in scope.summary.dropped.items() if names & scope.captured}
     pending: list[ast.AST] = [*scope.kept, *found]
     if not pending:
         return found
@@ -189,10 +189,10 @@ def _seen_by(scope: Scope, flow: Definitions, node: ast.AST) -> Iterator[tuple[a
         for part in every_statement([node]):
             for name in {read.id for read in names_read(part)}:
                 bindings = flow.bindings(part, name)[1]
-                yield from ((statement, name) for statement in scope.dropped if statement in bindings)
+                yield from ((statement, name) for statement in scope.summary.dropped if statement in bindings)
         return
     read = _names_read(node)
-    yield from ((statement, name) for statement, names in scope.dropped.items() for name in names & read)
+    yield from ((statement, name) for statement, names in scope.summary.dropped.items() for name in names & read)
 
 
 def _names_read(node: ast.AST) -> set[str]:
@@ -217,7 +217,7 @@ def _lift(scope: Scope, function: Function) -> None:
 
 def _check_only_called(scope: Scope, nested: ast.FunctionDef) -> None:
     """A function that is handed on, or returned, cannot carry what it has captured."""
-    captured = names_read_by_nested(scope.function)[nested.name] & scope.assigned.keys()
+    captured = names_read_by_nested(scope.function)[nested.name] & scope.names.assigned.keys()
     nodes = list(walk(scope.function))
     called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     handed = [n for n in nodes if isinstance(n, ast.Name) and n.id == nested.name and id(n) not in called]

@@ -56,12 +56,12 @@ from .exits import leave_body, leave_function, stop
 
 
 def walk_block(scope: Scope, body: list[ast.stmt]) -> None:
-    sizes, outer = dict(scope.sizes), scope.blocks
+    sizes, outer = dict(scope.sizes.named), scope.place.blocks
     scope.draft.keep()
-    scope.blocks = (*outer, body)
+    scope.place.blocks = (*outer, body)
     for statement in body:
         walk_statement(scope, statement)
-    scope.sizes, scope.blocks = sizes_behind(scope, sizes), outer
+    scope.sizes.named, scope.place.blocks = sizes_behind(scope, sizes), outer
 
 
 def walk_statement(scope: Scope, statement: ast.stmt) -> None:
@@ -77,20 +77,21 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
 def _walk_statement(scope: Scope, statement: ast.stmt) -> None:
     if isinstance(statement, SIMPLE):
         forget_formulas(scope, bound_by(statement))
-    known, sizes = scope.state() if isinstance(statement, SIMPLE) else {}, dict(scope.sizes)
-    scope.out = []
-    scope.called, scope.given = {}, {}
-    scope.current = statement
+    known, sizes = scope.facts() if isinstance(statement, SIMPLE) else None, dict(scope.sizes.named)
+    scope.output.lines = []
+    scope.output.called, scope.output.given = {}, {}
+    scope.place.statement = statement
     if written(statement) == "":
         scope.apply(LANGUAGE, statement)
         scope.module.plan.edits.replaced[statement] = []
         return
     refusal = scope.draft.attempt(_rewrite, scope, statement)
     if refusal is None and isinstance(statement, SIMPLE):
-        scope.lost = {name: block for name, block in scope.lost.items() if name not in bound_by(statement)}
+        scope.names.lost = {name: block for name, block in scope.names.lost.items() if name not in bound_by(statement)}
     if refusal is not None:
-        scope.sizes, scope.out = sizes, []
-        vars(scope).update(known)
+        scope.sizes.named, scope.output.lines = sizes, []
+        if known is not None:
+            scope.restore(known)
         _leave_alone(scope, statement, refusal)
     for name in bound_by(statement):
         kill(scope, name)
@@ -107,11 +108,11 @@ def _rewrite(scope: Scope, statement: ast.stmt) -> None:
     table = bind_keys(scope, statement)
     handler = _HANDLERS.get(type(statement))
     if expand(scope, statement):
-        scope.draft.put(scope.module.plan.edits.replaced, statement, scope.out)
+        scope.draft.put(scope.module.plan.edits.replaced, statement, scope.output.lines)
     elif handler is not None:
         handler(scope, statement)
     if table:
-        scope.env[table] = Keyed()
+        scope.names.env[table] = Keyed()
 
 
 def _leave_alone(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
@@ -119,12 +120,12 @@ def _leave_alone(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
     scope.module.report(refusal)
     scope.kept.append(statement)
     scope.module.plan.kept.add(statement)
-    scope.lost = {**scope.lost, **dict.fromkeys(bound_by(statement), scope.block)}
+    scope.names.lost = {**scope.names.lost, **dict.fromkeys(bound_by(statement), scope.block)}
     if isinstance(statement, SIMPLE) and scope.source.is_changed(statement):
         scope.module.plan.edits.replaced[statement] = [New(scope.source.segment(statement))]
     _list_instead(scope, statement, refusal)
     bound = Python() if _stays_python(scope, statement) else left_tile(scope, statement, refusal)
-    scope.env |= dict.fromkeys(bound_by(statement), bound)
+    scope.names.env |= dict.fromkeys(bound_by(statement), bound)
 
 
 def _list_instead(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
@@ -132,7 +133,7 @@ def _list_instead(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
     if scope.module.options.blocks != "auto":
         return
     for node in walk(statement):
-        value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+        value = scope.names.env.get(node.id) if isinstance(node, ast.Name) else None
         if isinstance(value, Tile) and value.style != "list" and value.declaration is not None:
             declared = value.declaration.node
             assert isinstance(declared, ast.expr)
@@ -151,7 +152,7 @@ def _stays_python(scope: Scope, statement: ast.stmt) -> bool:
     for node in walk(statement.value):
         if isinstance(node, ast.Call) and not _makes_number(scope, node):
             return False
-        if isinstance(node, ast.Name) and not isinstance(scope.env.get(node.id), Python | None):
+        if isinstance(node, ast.Name) and not isinstance(scope.names.env.get(node.id), Python | None):
             return False
         if isinstance(node, (*FORBIDDEN_EXPRESSIONS, ast.List, ast.Dict, ast.Tuple)):
             return False
@@ -170,10 +171,14 @@ def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.
     def handler(scope: Scope, statement: ast.stmt) -> None:
         rewrite(scope, statement)
         edits, text = scope.module.plan.edits, scope.source.segment(statement)
-        if not scope.out or scope.source.is_changed(statement) or not _says(scope.out[-1], statement, text):
-            scope.draft.put(edits.replaced, statement, scope.out)
-        elif scope.out[:-1]:
-            scope.draft.put(edits.before, statement, [*edits.before.get(statement, []), *scope.out[:-1]])
+        if (
+            not scope.output.lines
+            or scope.source.is_changed(statement)
+            or not _says(scope.output.lines[-1], statement, text)
+        ):
+            scope.draft.put(edits.replaced, statement, scope.output.lines)
+        elif scope.output.lines[:-1]:
+            scope.draft.put(edits.before, statement, [*edits.before.get(statement, []), *scope.output.lines[:-1]])
 
     return handler
 
@@ -230,13 +235,13 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     targets = {n.id for n in of_kinds(statement.target, ast.Name)}
     assigned = bound_in_body(statement)
     stale = targets | assigned | bound_sizes(scope, statement)
-    scope.sizes = {t: size for t, size in scope.sizes.items() if size not in stale}
+    scope.sizes.named = {t: size for t, size in scope.sizes.named.items() if size not in stale}
     for name in sorted(stale):
         kill(scope, name)
     forget_formulas(scope, stale)
-    before = dict(scope.env)
+    before = dict(scope.names.env)
     if traced:
-        scope.traced_once.add(statement)
+        scope.summary.traced_once.add(statement)
         scope.module.plan.traced_once.add(statement)
         restore_state(scope, statement, targets)
         report_objects(scope, statement)
@@ -245,7 +250,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     element = Value() if may_be_no_number(scope, statement.iter) else Python()
     variables: dict[str, Value] = dict.fromkeys(targets, dynamic_loops.INDEX if dynamic else element)
     variables |= tile_of(scope, statement.target, statement.iter)
-    scope.env.update(element_kinds(scope, statement) if indexed else variables)
+    scope.names.env.update(element_kinds(scope, statement) if indexed else variables)
     if not indexed:
         unpack(scope, statement)
     variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
@@ -254,30 +259,30 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     forget_formulas(scope, stale)
     for name in assigned:
         if name in before:
-            scope.env[name] = merged(name, before[name], scope.env.get(name))
-        elif name in scope.env:
-            scope.env[name] = _apart_from(scope, scope.env[name], stale | _bound_around(scope))
+            scope.names.env[name] = merged(name, before[name], scope.names.env.get(name))
+        elif name in scope.names.env:
+            scope.names.env[name] = _apart_from(scope, scope.names.env[name], stale | _bound_around(scope))
 
 
 def _walk_body(scope: Scope, loop: Loop, heads: Mapping[str, Value]) -> None:
     """Rewrite the body of a loop, at whose head the names that it carries are ``heads``."""
-    loops = scope.loops
-    scope.loops = (*loops, loop)
+    loops = scope.place.loops
+    scope.place.loops = (*loops, loop)
     walk_block(scope, loop.statement.body)
-    scope.loops = loops
+    scope.place.loops = loops
     close(scope, loop, heads)
 
 
 def _bound_around(scope: Scope) -> set[str]:
     """Names that the loops around a statement bind."""
-    outermost = scope.loops[0].statement if scope.loops else None
+    outermost = scope.place.loops[0].statement if scope.place.loops else None
     return {*bound_by(outermost), *bound_sizes(scope, outermost)} if outermost is not None else set()
 
 
 def _apart_from(scope: Scope, value: Value, bound: Set[str]) -> Value:
     """A part of a tensor that may be that of an earlier iteration, where the names ``bound`` meant something else."""
     origin = getattr(value, "origin", None)
-    bound = bound | {place for name in bound for place in scope.joined.get(name, set())}
+    bound = bound | {place for name in bound for place in scope.names.joined.get(name, set())}
     if isinstance(origin, Operand) and bound & {n for text in place_of(origin) for n in algebra.names(text)}:
         return replace(value, origin=None)  # type: ignore[call-arg]  # a tensor
     return value
@@ -325,33 +330,33 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     if known is not None:
         _one_side(scope, statement, known)
         return
-    before, branch, formulas = dict(scope.env), scope.branch, scope.formulas
-    side = Side.of(statement, len(scope.loops))
+    before, branch, formulas = dict(scope.names.env), scope.place.branch, scope.sizes.formulas
+    side = Side.of(statement, len(scope.place.loops))
     branches = [(side, statement.body), (side.other, statement.orelse)]
     name, holds = none_at_first(scope, statement.test) or ("", True)
     if not holds:
         branches.reverse()
     told = dict(zip((side, side.other), known_absences(scope, statement), strict=True))
-    scope.branch = (*branch, branches[0][0])
-    scope.env.update(told[branches[0][0]] or {})
+    scope.place.branch = (*branch, branches[0][0])
+    scope.names.env.update(told[branches[0][0]] or {})
     recall(scope, statement.test if holds else None)
     walk_block(scope, branches[0][1])
-    first, scope.env = scope.env, dict(before)
-    first_formulas, scope.formulas = scope.formulas, formulas
+    first, scope.names.env = scope.names.env, dict(before)
+    first_formulas, scope.sizes.formulas = scope.sizes.formulas, formulas
     left = first.get(name)
     if isinstance(left, Hbm | Tile):
-        scope.env[name] = described(name, left)  # what the first iteration leaves for those after it
-    scope.branch = (*branch, branches[1][0])
-    scope.env.update(told[branches[1][0]] or {})
+        scope.names.env[name] = described(name, left)  # what the first iteration leaves for those after it
+    scope.place.branch = (*branch, branches[1][0])
+    scope.names.env.update(told[branches[1][0]] or {})
     recall(scope, None if holds else statement.test)
     walk_block(scope, branches[1][1])
-    scope.formulas = dict(scope.formulas.items() & first_formulas.items())
-    scope.branch = branch
+    scope.sizes.formulas = dict(scope.sizes.formulas.items() & first_formulas.items())
+    scope.place.branch = branch
     if name:
-        check_same_tensor(scope, statement, name, left, scope.env.get(name))
+        check_same_tensor(scope, statement, name, left, scope.names.env.get(name))
     if None in told.values():  # one of the two never runs
         second_runs = told[branches[1][0]] is not None
-        scope.env = {**first, **scope.env} if second_runs else {**scope.env, **first}
+        scope.names.env = {**first, **scope.names.env} if second_runs else {**scope.names.env, **first}
         return
     _join(scope, statement, first, holds)
 
@@ -359,16 +364,17 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
 def _join(scope: Scope, statement: ast.If, first: dict[str, Value], holds: bool) -> None:
     """What names are after both sides of an ``if``; ``first`` is after the side walked first, on which the test
     ``holds``, and the scope is after the other one."""
-    then, other = (first, scope.env) if holds else (scope.env, first)
+    then, other = (first, scope.names.env) if holds else (scope.names.env, first)
     test = statement.test
-    for n in sorted({*first, *scope.env}):
-        list_both(scope, first.get(n), scope.env.get(n))
-    both = {n: merged(n, first.get(n), scope.env.get(n)) for n in sorted({*first, *scope.env})}
+    for n in sorted({*first, *scope.names.env}):
+        list_both(scope, first.get(n), scope.names.env.get(n))
+    both = {n: merged(n, first.get(n), scope.names.env.get(n)) for n in sorted({*first, *scope.names.env})}
     around = _bound_around(scope)
     both = {
-        n: value if n in first and n in scope.env else _apart_from(scope, value, around) for n, value in both.items()
+        n: value if n in first and n in scope.names.env else _apart_from(scope, value, around)
+        for n, value in both.items()
     }
-    scope.env = {n: either_origin(scope, test, then.get(n), other.get(n), value) for n, value in both.items()}
+    scope.names.env = {n: either_origin(scope, test, then.get(n), other.get(n), value) for n, value in both.items()}
     join_places(scope, statement, then, other)
     remember(scope, statement.test, then)
 
@@ -378,7 +384,7 @@ def _known(scope: Scope, test: ast.expr) -> bool | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = _known(scope, test.operand)
         return None if inner is None else not inner
-    flag = isinstance(test, ast.Name) and isinstance(scope.env.get(test.id), Flag)
+    flag = isinstance(test, ast.Name) and isinstance(scope.names.env.get(test.id), Flag)
     return scope.flags.get(test.id) if flag and isinstance(test, ast.Name) else None
 
 
@@ -401,14 +407,18 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
         kill(scope, name)
     forget_formulas(scope, stale)
     heads = forget_carried(scope, statement)
-    before, branch = dict(scope.env), scope.branch
-    scope.branch = (*branch, Side.of(statement, len(scope.loops)))
+    before, branch = dict(scope.names.env), scope.place.branch
+    scope.place.branch = (*branch, Side.of(statement, len(scope.place.loops)))
     _walk_body(scope, Loop("", statement, False), heads)
-    scope.branch = branch
-    scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
+    scope.place.branch = branch
+    scope.names.env = {
+        name: merged(name, before.get(name), scope.names.env.get(name)) for name in sorted({*before, *scope.names.env})
+    }
     forget_formulas(scope, stale)
     stale = stale | _bound_around(scope)
-    scope.env = {n: value if n in before else _apart_from(scope, value, stale) for n, value in scope.env.items()}
+    scope.names.env = {
+        n: value if n in before else _apart_from(scope, value, stale) for n, value in scope.names.env.items()
+    }
 
 
 def _with(scope: Scope, statement: ast.stmt) -> None:
@@ -422,20 +432,22 @@ def _with(scope: Scope, statement: ast.stmt) -> None:
     forget_formulas(scope, bound_by(statement))
     forget_carried(scope, statement)
     given = [item.optional_vars for item in statement.items if item.optional_vars is not None]
-    scope.env.update({n.id: Value() for target in given for n in of_kinds(target, ast.Name)})
-    before, branch, loops = dict(scope.env), scope.branch, scope.loops
-    scope.branch = (*branch, Side.of(statement, len(scope.loops)))
+    scope.names.env.update({n.id: Value() for target in given for n in of_kinds(target, ast.Name)})
+    before, branch, loops = dict(scope.names.env), scope.place.branch, scope.place.loops
+    scope.place.branch = (*branch, Side.of(statement, len(scope.place.loops)))
     _walk_body(scope, Loop("", statement, bool(loops) and loops[-1].traced_once), {})
-    scope.branch = branch
+    scope.place.branch = branch
     forget_formulas(scope, bound_by(statement))
-    scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
+    scope.names.env = {
+        name: merged(name, before.get(name), scope.names.env.get(name)) for name in sorted({*before, *scope.names.env})
+    }
 
 
 def _nested_function(scope: Scope, statement: ast.stmt) -> None:
     """A nested function is lifted when it is first used: only its calls tell what its parameters are."""
     assert isinstance(statement, ast.FunctionDef)
     function = Function(statement, statement.name)
-    scope.env[statement.name] = function
+    scope.names.env[statement.name] = function
     scope.nested.append(function)
 
 

@@ -109,24 +109,24 @@ def _reinterpreted_block(scope: Scope, node: ast.Subscript, elements: list[ast.e
 
 def _named_slice(scope: Scope, element: ast.expr) -> ast.expr:
     """The ``nl.ds(...)`` that a name stands for, and ``a:b`` for ``slice(a, b)``; any other index as it is."""
-    value = scope.env.get(element.id) if isinstance(element, ast.Name) else None
+    value = scope.names.env.get(element.id) if isinstance(element, ast.Name) else None
     made = value.call if isinstance(value, Slice) else element
     return written_slice(scope, made) or made
 
 
 def _whole(scope: Scope, node: ast.Name) -> Operand | None:
-    value = scope.env.get(node.id)
+    value = scope.names.env.get(node.id)
     if not isinstance(value, Hbm | Tile):
         return None
     whole = of_name(scope, node.id, value)
     # a mask cuts the tensor itself: Beta 2 cannot take a part of a part
-    return whole.origin if scope.clamps and whole.is_view and whole.origin is not None else whole
+    return whole.origin if scope.masks.clamps and whole.is_view and whole.origin is not None else whole
 
 
 def _field(scope: Scope, node: ast.Attribute) -> Operand | None:
     """The tensor that is known to be in a field of an object."""
     chain = dotted(node)
-    value = scope.env.get(chain[0]) if chain is not None else None
+    value = scope.names.env.get(chain[0]) if chain is not None else None
     for name in chain[1] if chain is not None else ():
         value = dict(value.tensors).get(name) if isinstance(value, Object) else None
     return of_name(scope, scope.source.segment(node), value) if isinstance(value, Hbm | Tile) else None
@@ -138,13 +138,13 @@ def _creates(scope: Scope, node: ast.Call) -> bool:
 
 def _created(scope: Scope, node: ast.Call) -> Operand | None:
     """A tensor that is made in the middle of an expression, under a name."""
-    if scope.current is None:
+    if scope.place.statement is None:
         return None
-    if node not in scope.called:
+    if node not in scope.output.called:
         name = scope.fresh(f"{(scope.evaluator.creation(scope, node) or '').rpartition('.')[2]}_tile")
-        scope.called[node] = name, scope.evaluator.declare(scope, name, node, scope.current)
-        scope.env[name] = scope.called[node][1]
-    name, value = scope.called[node]
+        scope.output.called[node] = name, scope.evaluator.declare(scope, name, node, scope.place.statement)
+        scope.names.env[name] = scope.output.called[node][1]
+    name, value = scope.output.called[node]
     return of_name(scope, name, value) if isinstance(value, Hbm | Tile) else None
 
 
@@ -152,10 +152,10 @@ def owner(scope: Scope, node: ast.expr) -> Operand | None:
     """The tensor that a method is called on; one that is computed gets a name."""
     if not scope.evaluator.is_computation(scope, node):
         return operand(scope, node)
-    if node not in scope.called:
+    if node not in scope.output.called:
         tile = scope.evaluator.temporary(scope, node)
-        scope.called[node] = tile.base, tile.value
-    name, value = scope.called[node]
+        scope.output.called[node] = tile.base, tile.value
+    name, value = scope.output.called[node]
     assert isinstance(value, Hbm | Tile)
     return of_name(scope, name, value)
 

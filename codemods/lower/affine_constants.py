@@ -76,7 +76,7 @@ def emit_constant(
     dtype: str,
 ) -> None:
     """``name`` is a tensor of ones where steps times indices, plus an offset, compare to zero by an operator."""
-    if scope.direct:
+    if scope.memory.direct:
         raise Refuse(array, CODE, "a constant that needs tiles, in a kernel that places its tiles itself", HELP)
     scope.apply(CODE, array)
     steps, offset, operator = comparison
@@ -144,7 +144,7 @@ def _check_range(
     for index in {i for side in sides for i in side.steps}:
         if not _at_most(scope, sizes[index], _NARROW[name]):
             check = f'assert {sizes[index]} <= {_NARROW[name]}, "indices of {name} would wrap around"'
-            scope.out.append(New(check))
+            scope.output.lines.append(New(check))
 
 
 def _at_most(scope: Scope, size: str, most: int) -> bool:
@@ -152,9 +152,9 @@ def _at_most(scope: Scope, size: str, most: int) -> bool:
     number = scope.constant(size)
     if number is not None:
         return number <= most
-    node = algebra.parse(scope.definitions.get(size, size))
+    node = algebra.parse(scope.sizes.definitions.get(size, size))
     smallest = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "min"
-    if not smallest or not isinstance(node, ast.Call) or "min" in scope.assigned:
+    if not smallest or not isinstance(node, ast.Call) or "min" in scope.names.assigned:
         return False
     numbers = [scope.constant(ast.unparse(a)) for a in node.args]
     return any(n is not None and n <= most for n in numbers)

@@ -54,7 +54,7 @@ def _is_choice(scope: Scope, node: ast.expr) -> bool:
 def _is_tensor(scope: Scope, node: ast.expr) -> bool:
     while isinstance(node, ast.Subscript):
         node = node.value
-    return isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), Hbm | Tile)
+    return isinstance(node, ast.Name) and isinstance(scope.names.env.get(node.id), Hbm | Tile)
 
 
 def _with(node: ast.Call, choice: ast.IfExp, side: ast.expr) -> ast.Call:
@@ -67,11 +67,16 @@ def _with(node: ast.Call, choice: ast.IfExp, side: ast.expr) -> ast.Call:
 
 def _under(scope: Scope, condition: str, write: Callable[[], None]) -> None:
     """Write statements that run, with all that they need, under a condition; nothing that they tell holds behind."""
-    out, sizes, env, called = scope.out, dict(scope.sizes), dict(scope.env), dict(scope.called)
-    scope.out = []
+    out, sizes, env, called = (
+        scope.output.lines,
+        dict(scope.sizes.named),
+        dict(scope.names.env),
+        dict(scope.output.called),
+    )
+    scope.output.lines = []
     write()
-    guarded = [replace(new, guard=_both(condition, new.guard)) for new in scope.out]
-    scope.out, scope.sizes, scope.env, scope.called = [*out, *guarded], sizes, env, called
+    guarded = [replace(new, guard=_both(condition, new.guard)) for new in scope.output.lines]
+    scope.output.lines, scope.sizes.named, scope.names.env, scope.output.called = [*out, *guarded], sizes, env, called
 
 
 def _both(condition: str, guard: str) -> str:
@@ -92,7 +97,7 @@ def either_origin(scope: Scope, test: ast.expr, a: Value | None, b: Value | None
         return merged
     plain = ast.Name | ast.Compare | ast.Constant | ast.expr_context | ast.cmpop
     stays = all(isinstance(n, plain) for n in walk(test))
-    stays = stays and all(scope.assigned[n.id] <= 1 for n in of_kinds(test, ast.Name))
+    stays = stays and all(scope.names.assigned[n.id] <= 1 for n in of_kinds(test, ast.Name))
     same = replace(one, base=other.base, offset=other.offset, origin=other.origin) == other
     if not (stays and same) or one.dynamic or one.rows_at is not None or one.prefix or one.is_view:
         return merged

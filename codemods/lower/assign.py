@@ -103,7 +103,7 @@ def _set(scope: Scope, name: str, value: Value) -> None:
     sizes = [text for text in texts(value) if text and text != f"{name}.dtype"]
     if isinstance(value, Hbm | Tile) and name in {n for text in sizes for n in algebra.names(text)}:
         value = described_anew(scope, name, value, name)
-    scope.env[name] = value
+    scope.names.env[name] = value
 
 
 def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> None:
@@ -120,10 +120,10 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
         return
     dropped = _compile_time(scope, name, value)
     if dropped is not None:
-        if isinstance(dropped, Index) and name in scope.resized:
+        if isinstance(dropped, Index) and name in scope.sizes.resized:
             dropped = with_named_size(scope, name, dropped)
         _set(scope, name, dropped)
-        scope.dropped[statement] = {name}
+        scope.summary.dropped[statement] = {name}
         return
     if isinstance(value, ast.Call) and scope.qualified(value.func) in constants.NAMES:
         _set(scope, name, constants.shared_constant(scope, name, value))
@@ -152,7 +152,7 @@ def _reshaped_alike(scope: Scope, name: str, value: ast.expr) -> Tile | None:
     if not is_computation(scope, computed):
         return None
     tile = bind(scope, computed, name)
-    scope.called[computed] = name, tile
+    scope.output.called[computed] = name, tile
     if reshaped(scope, value, of_name(scope, name, tile)).base != name:
         raise Refuse(value, codes.INDEX_VECTORS, ".reshape(...) to another shape", "give the tile a name of its own")
     return tile
@@ -166,7 +166,7 @@ def _to_known(scope: Scope, name: str, value: ast.expr) -> None:
         _view(scope, name, value, view)
         return
     if isinstance(value, ast.Call) and called:
-        text, result = scope.called.get(value) or call_value(scope, value)
+        text, result = scope.output.called.get(value) or call_value(scope, value)
         scope.emit(f"{name} = {text}")
         _set(scope, name, named(result, name))
         if only_computes(scope, value):
@@ -207,7 +207,7 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
         return allocator if isinstance(allocator, Allocator) else None
     qualified = scope.qualified(value)
     named = qualified is not None and is_function(qualified)
-    if qualified is not None and named and not (scope.assigned[name] > 1 and is_operator(scope, name)):
+    if qualified is not None and named and not (scope.names.assigned[name] > 1 and is_operator(scope, name)):
         return Api(qualified)
     return None
 
@@ -231,8 +231,8 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
         text = dtype_text(scope, value)
         scope.emit(f"{name} = {text}")
         _set(scope, name, DType(name))
-        if scope.assigned[name] == 1 and all(scope.assigned[n] <= 1 for n in algebra.names(text)):
-            scope.dtypes[name] = text
+        if scope.names.assigned[name] == 1 and all(scope.names.assigned[n] <= 1 for n in algebra.names(text)):
+            scope.names.dtypes[name] = text
         return
     text = operator_value(scope, value, name) or render(scope, value)
     scope.emit(f"{name} = {text}")
@@ -242,8 +242,8 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
         return
     _itemsize_name(scope, name, value)
     unknown = may_give_tensor(scope, value)
-    (scope.unknown_results.add if unknown else scope.unknown_results.discard)(name)
-    scope.none_at_first.discard(name)
+    (scope.names.unknown_results.add if unknown else scope.names.unknown_results.discard)(name)
+    scope.names.none_at_first.discard(name)
     known = not may_be_no_number(scope, value) and not unknown
     plain = Python(positivity.positive(scope, text), optional=may_lack(scope, value))
     _set(scope, name, plain if known else Value())
@@ -252,10 +252,15 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
 
 def _no_number(scope: Scope, name: str, value: ast.expr, text: str) -> Value | None:
     """The slice, empty list of tensors, absent value or object that a name stands for; ``None`` for anything else."""
-    known_slice = scope.env.get(value.id) if isinstance(value, ast.Name) else None
+    known_slice = scope.names.env.get(value.id) if isinstance(value, ast.Name) else None
     if isinstance(known_slice, Slice):
         return known_slice
-    if isinstance(value, ast.List) and not value.elts and is_filled(scope.function, name) and scope.assigned[name] == 1:
+    if (
+        isinstance(value, ast.List)
+        and not value.elts
+        and is_filled(scope.function, name)
+        and scope.names.assigned[name] == 1
+    ):
         return Tensors(empty=True)
     empty = new_list(scope, name, value)
     if empty is not None:
@@ -276,7 +281,7 @@ def _no_number(scope: Scope, name: str, value: ast.expr, text: str) -> Value | N
 def _is_absent(scope: Scope, value: ast.expr) -> bool:
     """Is an expression ``None``, or a name for it?"""
     if isinstance(value, ast.Name):
-        return isinstance(scope.env.get(value.id), Absent)
+        return isinstance(scope.names.env.get(value.id), Absent)
     return isinstance(value, ast.Constant) and value.value is None
 
 
@@ -291,20 +296,20 @@ def define(scope: Scope, name: str, text: str) -> None:
     read = algebra.names(text)
     if name in read or changing_part(scope, algebra.parse(text)):
         return
-    always = scope.assigned[name] == 1 and all(scope.assigned[n] <= 1 for n in read)
+    always = scope.names.assigned[name] == 1 and all(scope.names.assigned[n] <= 1 for n in read)
     if always:
-        scope.definitions[name] = text
+        scope.sizes.definitions[name] = text
     else:
-        scope.formulas = scope.formulas | {name: text}
+        scope.sizes.formulas = scope.sizes.formulas | {name: text}
 
 
 def _itemsize_name(scope: Scope, name: str, value: ast.expr) -> None:
     """``size = np.dtype(t).itemsize`` gives the size of ``t`` a name that addresses can use."""
-    if not (isinstance(value, ast.Attribute) and value.attr == "itemsize" and scope.assigned[name] == 1):
+    if not (isinstance(value, ast.Attribute) and value.attr == "itemsize" and scope.names.assigned[name] == 1):
         return
     if isinstance(value.value, ast.Call) and scope.qualified(value.value.func) == "np.dtype" and value.value.args:
         dtype = dtype_text(scope, value.value.args[0])
-        scope.itemsizes.setdefault(dtype, name)
+        scope.sizes.itemsizes.setdefault(dtype, name)
 
 
 def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr) -> None:
@@ -314,7 +319,7 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
         for name, component in zip(names, grid.components, strict=True):
             if name is not None:
                 _set(scope, name, _labelled(component, name))
-        scope.dropped[statement] = {n for n in names if n}
+        scope.summary.dropped[statement] = {n for n in names if n}
         return
     if isinstance(value, ast.Call) and _assign_vectors(scope, statement, names, value):
         return
@@ -329,14 +334,14 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
 
 def _unpacked(scope: Scope, target: ast.Tuple | ast.List, value: ast.expr, names: list[str | None]) -> None:
     """Names for the parts of what a call, a name or a shape gives; ``None`` for a target that is no name."""
-    known: Value | None = scope.env.get(value.id) if isinstance(value, ast.Name) else None
+    known: Value | None = scope.names.env.get(value.id) if isinstance(value, ast.Name) else None
     if isinstance(value, ast.Call) and module_function(scope, value) is not None:
         text, known = call_value(scope, value)
     else:
         text = render(scope, value)
     scope.emit(f"{scope.source.segment(target)} = {text}")
     sizes = unpacked_sizes(scope, value, names)
-    scope.env |= sizes or {}
+    scope.names.env |= sizes or {}
     is_shape = sizes is not None
     parts: list[Value] = [Value() if may_be_no_number(scope, value) else Python(is_shape) for _ in names]
     if isinstance(known, Several) or isinstance(value, ast.Call):
@@ -369,7 +374,7 @@ def _assign_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], 
         elif name != "_":
             scope.emit(f"{name} = {written(part)}")
             _set(scope, name, Python())
-    scope.dropped[statement] = {name for name, vector in zip(names, vectors, strict=True) if name and vector}
+    scope.summary.dropped[statement] = {name for name, vector in zip(names, vectors, strict=True) if name and vector}
     return True
 
 
@@ -412,14 +417,14 @@ def _elementwise(scope: Scope, statement: ast.stmt, names: list[str], values: li
     if not tensors:
         texts = [render(scope, value) for value in values]
         scope.emit(f"{', '.join(names)} = {', '.join(texts)}")
-        out = list(scope.out)
+        out = list(scope.output.lines)
         for name, value in zip(names, values, strict=True):
             _python(scope, name, value)
-        scope.out = out
+        scope.output.lines = out
         return
     if any(n in names for v in values for n in _names(v)):
         raise Refuse(statement, DESTINATION, "a tuple assignment that swaps tensors", "write one assignment a name")
-    scope.dropped[statement] = {n for n, c in zip(names, compiled, strict=True) if c is not None}
+    scope.summary.dropped[statement] = {n for n, c in zip(names, compiled, strict=True) if c is not None}
     for name, value, known in zip(names, values, compiled, strict=True):
         if known is not None:
             _set(scope, name, known)

@@ -81,7 +81,7 @@ def _function(scope: Scope, node: ast.Call) -> Function | None:
     alias = scope.module.symbols.function_names.get(chain[0]) if not chain[1] else None
     if alias is not None:
         return Function(alias, chain[0])
-    value = scope.env.get(chain[0])
+    value = scope.names.env.get(chain[0])
     if value is not None:
         return value if isinstance(value, Function) and not chain[1] else None
     function = scope.module.symbols.functions.get(chain[0]) if not chain[1] else None
@@ -103,7 +103,7 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
     parts = _parts(scope, function, given, told)
     number, first, own = _variant(scope, node, function, told)
     texts = [_argument_text(scope, argument, own.get(argument.parameter)) for argument in given]
-    if isinstance(scope.env.get(function.name), Function):
+    if isinstance(scope.names.env.get(function.name), Function):
         name, closure = lift(scope, function, first)
         texts += closure
     else:
@@ -125,7 +125,7 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
 
 def nested_call(scope: Scope, node: ast.Call) -> str | None:
     """The text of a call of a nested function, which moves out and gets its closure as arguments."""
-    if not isinstance(node.func, ast.Name) or not isinstance(scope.env.get(node.func.id), Function):
+    if not isinstance(node.func, ast.Name) or not isinstance(scope.names.env.get(node.func.id), Function):
         return None
     if module_function(scope, node) is None:
         message = f"'{node.func.id}' is a kernel in a function that is kernel code, too"
@@ -147,7 +147,7 @@ class _Argument:
 def _parts(scope: Scope, function: Function, given: list[_Argument], told: dict[str, Value]) -> dict[str, str]:
     """The arguments that parts of tensors bring along, by parameter; what the function is told knows of them then."""
     further: dict[str, str] = {}
-    if isinstance(scope.env.get(function.name), Function):
+    if isinstance(scope.names.env.get(function.name), Function):
         return further  # a nested function has its closure to carry
     for argument in given:
         access = access_of(argument.view) if argument.view is not None else None
@@ -181,7 +181,7 @@ def _variant(scope: Scope, node: ast.Call, function: Function, told: Parameters)
     kind = variant_for(function.node, variants, told)
     shared = module.premises.shared.get(function.node)
     number = kind if shared is None or kind is None else shared[kind] if kind < len(shared) else None
-    nested = isinstance(scope.env.get(function.name), Function)
+    nested = isinstance(scope.names.env.get(function.name), Function)
     too_many = number is None or (shared is not None and number >= MOST)
     if number is None or too_many or (number and (nested or not module.options.enabled(HELPERS))):
         names = different_kinds(function.node, variants[0], told) or of_unknown_rank(told) or list(told)
@@ -226,16 +226,16 @@ def called_tensor(scope: Scope, node: ast.Call) -> Operand | None:
     """The tensor that a call of one of the module's functions returns, under a name; ``None`` for anything else."""
     if module_function(scope, node) is None:
         return None
-    if node not in scope.called:
+    if node not in scope.output.called:
         text, value = call_value(scope, node)
         if isinstance(value, Hbm | Tile):
             function = module_function(scope, node)
             name = scope.fresh(f"{function.node.name if function else 'call'}_result")
             scope.emit(f"{name} = {text}")
             text, value = name, named(value, name)
-            scope.env[name] = value
-        scope.called[node] = text, value
-    text, value = scope.called[node]
+            scope.names.env[name] = value
+        scope.output.called[node] = text, value
+    text, value = scope.output.called[node]
     return of_name(scope, text, value) if isinstance(value, Hbm | Tile) else None
 
 
@@ -285,7 +285,7 @@ def _is_field(scope: Scope, node: ast.expr) -> bool:
     """Is an argument a field of an object, which may be a tensor as well as a number?"""
     chain = dotted(node) if isinstance(node, ast.Attribute) else None
     of_tensor = chain is not None and chain[1][-1] in ("shape", "dtype", "itemsize", "ndim")
-    return chain is not None and not of_tensor and type(scope.env.get(chain[0])) in (Python, Absent, Object)
+    return chain is not None and not of_tensor and type(scope.names.env.get(chain[0])) in (Python, Absent, Object)
 
 
 def _constant_argument(node: ast.expr) -> Value | None:
@@ -299,7 +299,7 @@ def _python_argument(scope: Scope, node: ast.expr) -> Value:
     constant = _constant_argument(node) or listed_tensors(scope, node)
     if constant is not None:
         return constant
-    value = scope.env.get(node.id) if isinstance(node, ast.Name) else constructed(scope, node)
+    value = scope.names.env.get(node.id) if isinstance(node, ast.Name) else constructed(scope, node)
     if isinstance(value, DType | Absent | Flag | Object) or (type(value) is Python and value.optional):
         return value
     if isinstance(value, Slice) or (isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.ds"):
@@ -311,7 +311,7 @@ def _python_argument(scope: Scope, node: ast.expr) -> Value:
 
 def _whole_tensor(scope: Scope, node: ast.expr) -> Hbm | Tile | None:
     """The tensor of one block that a name stands for."""
-    value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+    value = scope.names.env.get(node.id) if isinstance(node, ast.Name) else None
     if isinstance(value, Tile):
         return None if value.blocks else value
     return value if isinstance(value, Hbm) else None
@@ -346,7 +346,7 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         parenthesized = _in_brackets(scope.source.segment(node))
         return (f"({inner})" if parenthesized else inner), Several(tuple(value for _, value in parts))
     if isinstance(node, ast.Call) and module_function(scope, node) is not None:
-        return scope.called.get(node) or call_value(scope, node)
+        return scope.output.called.get(node) or call_value(scope, node)
     if isinstance(node, ast.IfExp):
         either = either_tensor(scope, node)
         if either is not None:
@@ -373,7 +373,7 @@ def tuple_value(scope: Scope, node: ast.expr) -> tuple[str, Value] | None:
     if isinstance(node, ast.Tuple):
         plain = not any(isinstance(e, ast.Starred) for e in node.elts) and listed_tensors(scope, node) is None
         return returned_value(scope, node) if plain and any(_holds_tensor(scope, e) for e in node.elts) else None
-    found = scope.called.get(node) if isinstance(node, ast.Call) else part_of(scope, node)
+    found = scope.output.called.get(node) if isinstance(node, ast.Call) else part_of(scope, node)
     return found if found is not None and isinstance(found[1], Several) else None
 
 

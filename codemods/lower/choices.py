@@ -84,12 +84,12 @@ def _part(call: Call, mask: Mask) -> Part:
     """What a mask leaves of a place."""
     scope = call.scope
     scope.apply(MASKS, call.node)
-    outside = scope.guards
-    scope.guards = ()
+    outside = scope.output.guards
+    scope.output.guards = ()
     scope.guard(mask.conditions)
     clip(scope, call.arguments["condition"], mask)
-    part = Part(scope.clamps, scope.guards)
-    scope.clamps, scope.guards = {}, outside
+    part = Part(scope.masks.clamps, scope.output.guards)
+    scope.masks.clamps, scope.output.guards = {}, outside
     return part
 
 
@@ -114,7 +114,7 @@ def _sides(call: Call) -> tuple[Operand | str, Operand | str]:
     """The two choices, one of which is a tile."""
     if call.optional_dtype():
         raise call.refuse(CODE, "nl.where into a type that may be None", "pass a type, or none")
-    if call.scope.clamps or call.scope.stairs is not None:
+    if call.scope.masks.clamps or call.scope.masks.stairs is not None:
         raise call.refuse(CODE, "nl.where under a mask", "use slices in place of the mask")
     x, y = call.value("x"), call.value("y")
     if not isinstance(x, Operand) and not isinstance(y, Operand):

@@ -36,7 +36,7 @@ def chosen_tile(scope: Scope, node: ast.IfExp) -> Operand | None:
     if not isinstance(tile, Tile):
         return None
     scope.emit(f"{name} = {found[0]}")
-    scope.env[name] = tile
+    scope.names.env[name] = tile
     return of_name(scope, name, tile)
 
 
@@ -44,8 +44,8 @@ def tile_or_number(scope: Scope, node: ast.expr) -> str | None:
     """A (partitions, 1) tile or a number, by a condition, or a name for that; ``None`` for any other expression."""
     choice = node
     if isinstance(node, ast.Name):
-        choice = algebra.parse(scope.definitions.get(node.id, node.id))
-    if not isinstance(choice, ast.IfExp) or scope.clamps or scope.stairs is not None:
+        choice = algebra.parse(scope.sizes.definitions.get(node.id, node.id))
+    if not isinstance(choice, ast.IfExp) or scope.masks.clamps or scope.masks.stairs is not None:
         return None
     sides = choice.body, choice.orelse
     numbers = [not may_be_no_number(scope, side) for side in sides]

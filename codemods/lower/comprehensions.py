@@ -57,7 +57,7 @@ def expand(scope: Scope, statement: ast.stmt) -> bool:
             return True
         if names is not None:
             scope.emit("\n".join(_lines(scope, value, "".join(names))))
-            scope.env.update(dict.fromkeys(names, _held(scope, value)))
+            scope.names.env.update(dict.fromkeys(names, _held(scope, value)))
             return True
     if isinstance(statement, ast.Assert):
         return _expand_parts(scope, statement)
@@ -121,8 +121,10 @@ def _loops_before(scope: Scope, node: ast.expr) -> list[str]:
     for found in _evaluated(scope, node):
         name = scope.fresh(_result_name(scope, found, node))
         lines += _lines(scope, found, name)
-        scope.env[name] = _held(scope, found)
-        scope.given[found] = f"({name})" if isinstance(found, ast.GeneratorExp) else name  # its text has the brackets
+        scope.names.env[name] = _held(scope, found)
+        scope.output.given[found] = (
+            f"({name})" if isinstance(found, ast.GeneratorExp) else name
+        )  # its text has the brackets
     return lines
 
 
@@ -229,7 +231,7 @@ def _lines(scope: Scope, node: _Listed, name: str) -> list[str]:
         assert isinstance(node, ast.Call)
         counted, item = node.args[0] if taken == "list" else node, scope.fresh("item")
         return [f"{name} = []", f"for {item} in {render(scope, counted)}:", f"{_INDENT}{name}.append({item})"]
-    emitted = len(scope.out)
+    emitted = len(scope.output.lines)
     if _order(scope, node):
         assert isinstance(node, ast.Call)
         lines = _in_order(scope, node, name)
@@ -239,7 +241,7 @@ def _lines(scope: Scope, node: _Listed, name: str) -> list[str]:
         empty = "{}" if isinstance(node, ast.DictComp) else "[]"
         lines = [f"{name} = {_STARTS.get(taken, empty)}"] if name else []
         lines += _loops(scope, inner, name, taken)
-    if len(scope.out) != emitted:
+    if len(scope.output.lines) != emitted:
         raise Refuse(node, CODE, "a comprehension whose elements take several instructions", plainer(node))
     return lines
 
@@ -257,7 +259,7 @@ def _step(name: str, taken: str, element: str) -> list[str]:
 
 
 def _loops(scope: Scope, node: Comprehension, name: str, taken: str = "") -> list[str]:
-    saved, lines, indent = dict(scope.env), [], ""
+    saved, lines, indent = dict(scope.names.env), [], ""
     try:
         for generator in node.generators:
             header = _header(scope, node, generator)
@@ -279,17 +281,17 @@ def _loops(scope: Scope, node: Comprehension, name: str, taken: str = "") -> lis
         element = _value(scope, node.elt)
         return [*lines, *_indented(_step(name, taken, element), indent)]
     finally:
-        scope.env = saved
+        scope.names.env = saved
 
 
 def _in_order(scope: Scope, node: ast.Call, name: str) -> list[str]:
     """``sorted(a, key=k)``, ``min`` or ``max``: the elements and their keys in lists, and a function that orders."""
     values, keys = scope.fresh("values"), scope.fresh("keys")
-    iterable, saved = _iterable(scope, node.args[0]), dict(scope.env)
+    iterable, saved = _iterable(scope, node.args[0]), dict(scope.names.env)
     try:
         item, before, key = _key_of(scope, node.keywords[0].value)
     finally:
-        scope.env = saved
+        scope.names.env = saved
     step = [f"{values}.append({item})", *before, f"{keys}.append({key})"]
     function = keyed_function(scope, _order(scope, node))
     loop = [f"for {item} in {iterable}:", *_indented(step, _INDENT)]
@@ -339,7 +341,7 @@ def _zipped(scope: Scope, node: Comprehension, target: ast.expr, call: ast.Call)
         if isinstance(argument, ast.List | ast.Tuple) and all(operand(scope, e) is None for e in argument.elts):
             sources.append(scope.fresh("sequence"))
             before.append(f"{sources[-1]} = {render(scope, argument)}")
-        elif isinstance(argument, ast.Name) and not isinstance(scope.env.get(argument.id), Tile | Hbm):
+        elif isinstance(argument, ast.Name) and not isinstance(scope.names.env.get(argument.id), Tile | Hbm):
             sources.append(render(scope, argument))
         else:
             raise Refuse(argument, CODE, "a comprehension over a sequence that is no list with a name", plainer(node))
@@ -365,7 +367,7 @@ def _target(scope: Scope, node: Comprehension, target: ast.expr) -> tuple[str, l
 def _iterable(scope: Scope, node: ast.expr) -> str:
     """What a comprehension runs over: every element, in Beta 1 too."""
     name = scope.qualified(node.func) if isinstance(node, ast.Call) else ""
-    listed = node in scope.given or _builtin(scope, node) in ("range", "list", "tuple", "sorted")
+    listed = node in scope.output.given or _builtin(scope, node) in ("range", "list", "tuple", "sorted")
     if isinstance(node, ast.Call) and name != "nl.static_range" and not listed:
         raise Refuse(node, CODE, "a comprehension over the result of a call", "write a for loop over range(...)")
     return render(scope, node)
@@ -386,7 +388,7 @@ def _value(scope: Scope, node: ast.expr) -> str:
 def _key(scope: Scope, comprehension: ast.DictComp) -> str:
     """The text of a key, which Beta 2 wants to be a string."""
     node = comprehension.key
-    if scope.current is not None and number_keyed(scope, scope.current) is comprehension:
+    if scope.place.statement is not None and number_keyed(scope, scope.place.statement) is comprehension:
         return f"str({_value(scope, node)})"
     text = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
     made = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
@@ -408,15 +410,15 @@ def _bound(scope: Scope, node: Comprehension | ast.Lambda, variable: str) -> str
     From here on the comprehension reads what it binds.
     """
     own = set(_inside(node, variable))
-    scope.env[variable] = Python()
+    scope.names.env[variable] = Python()
     if not _is_read_elsewhere(scope, node, variable, own):
         return variable
     if isinstance(node, Comprehension) and sum(variable in _names(g.target) for g in node.generators) > 1:
         message = f"the variable '{variable}' of a comprehension has the name of another one"
         raise Refuse(node, CODE, message, "give it a name of its own")
     name = scope.fresh(variable)
-    scope.given.update(dict.fromkeys(own, name))
-    scope.env[name] = Python()
+    scope.output.given.update(dict.fromkeys(own, name))
+    scope.names.env[name] = Python()
     return name
 
 

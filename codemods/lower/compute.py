@@ -127,7 +127,7 @@ def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
     """
     found = _computed(scope, node)
     if found is None:
-        unknown = isinstance(node, ast.Name) and node.id in scope.unknown_results
+        unknown = isinstance(node, ast.Name) and node.id in scope.names.unknown_results
         if unknown or may_be_no_number(scope, node):
             message = f"it is not known whether '{ast.unparse(node)}' is a tensor"
             raise Refuse(node, codes.NL_COMPUTE, message, "write the instruction that fits")
@@ -151,14 +151,14 @@ def _named(scope: Scope, node: ast.expr, stays: Operand) -> Operand:
     """The tile of a nested call that stays, under a name."""
     first: list[tuple[str, Operand | str]] = [("src", of_name(scope, stays.reads, stays.value))] if stays.reads else []
     name = scope.fresh(result_name(scope, Instruction("", first, stays.dims, stays.dtype), node))
-    scope.env[name] = tile = bind_kept(scope, node, stays, name)
+    scope.names.env[name] = tile = bind_kept(scope, node, stays, name)
     return of_name(scope, name, tile)
 
 
 def temporary_of(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:
     """The tile of a nested computation that was lowered, under a name."""
     name = scope.fresh(result_name(scope, instruction, node))
-    scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
+    scope.names.env[name] = tile = bind_instruction(scope, node, instruction, name)
     return of_name(scope, name, tile)
 
 
@@ -204,8 +204,8 @@ def _of_type(instruction: Instruction, otherwise: str | None) -> Instruction:
 def kept(scope: Scope, node: ast.expr) -> Operand | None:
     """A call that stays: its text, and the tile that it gives. ``None`` for a computation that becomes instructions."""
     call = _as_call(scope, node)
-    is_placed = scope.direct or scope.module.options.allocation != "address"  # the tile gets an address
-    if call is None or is_placed or not has_again(scope, call.name) or scope.clamps or scope.stairs:
+    is_placed = scope.memory.direct or scope.module.options.allocation != "address"  # the tile gets an address
+    if call is None or is_placed or not has_again(scope, call.name) or scope.masks.clamps or scope.masks.stairs:
         return None
     found = scope.attempt(_kept, scope, node, call)
     return None if isinstance(found, Refuse) else found
@@ -252,7 +252,7 @@ def bind_kept(scope: Scope, node: ast.expr, stays: Operand, name: str) -> Tile:
     text = stays.text(())
     scope.apply(DESTINATION, node)
     scope.module.plan_tensor(Planned(node, name if name in scope.module.symbols.names else "", name, text))
-    scope.out.append(New(f"{name} = {text}"))
+    scope.output.lines.append(New(f"{name} = {text}"))
     declaration = Declaration(name, node, scope.loop_statements, False)
     return replace(tile, dtype=tile.dtype or f"{name}.dtype", declaration=declaration)
 
@@ -283,7 +283,7 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     buffer = f"{scope.nl}.{instruction.space}"
     call = f"{scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"
     scope.module.plan_tensor(Planned(node, final if final in scope.module.symbols.names else "", name, call))
-    scope.out.append(New(f"{name} = {call}"))
+    scope.output.lines.append(New(f"{name} = {call}"))
     declaration = Declaration(name, node, scope.loop_statements, False)
     tile = replace(tile, declaration=declaration)
     target = of_name(scope, name, tile)
@@ -296,17 +296,17 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     else:
         place(scope, node, instruction, target, fresh=True)
     if name != final:
-        scope.out.append(New(f"{final} = {name}"))
+        scope.output.lines.append(New(f"{final} = {name}"))
     return replace(tile, dtype=f"{final}.dtype") if {"(", " "} & {*instruction.dtype} else tile
 
 
 def _place_part(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, part: Part) -> None:
     """Emit an instruction into a part of ``target``."""
-    saved = scope.clamps, scope.guards
-    scope.clamps = {**scope.clamps, **part.clamps}
+    saved = scope.masks.clamps, scope.output.guards
+    scope.masks.clamps = {**scope.masks.clamps, **part.clamps}
     scope.guard(part.guards)
     place(scope, node, instruction, target)
-    scope.clamps, scope.guards = saved
+    scope.masks.clamps, scope.output.guards = saved
 
 
 def _reads_column(instruction: Instruction) -> bool:
@@ -349,7 +349,7 @@ def write(
         if rounded_twice and "oob_mode" in dict(instruction.arguments):
             assert_one_conversion(scope, node, instruction, target, "a load that skips rows")
             rounded_twice = False
-        if rounded_twice and scope.direct:
+        if rounded_twice and scope.memory.direct:
             assert_one_conversion(scope, node, instruction, target, "a result in a tile with an address")
             rounded_twice = False
         if may_convert_in_sbuf(scope, instruction, target):
@@ -366,11 +366,11 @@ def write(
 
 def materialized(scope: Scope, node: ast.expr, instruction: Instruction, name: str = "") -> Operand:
     """The result of an instruction in a tile of its own, which Beta 1 had without a name (``name`` is one for it)."""
-    if scope.direct:
+    if scope.memory.direct:
         what = "an intermediate tile in a kernel that allocates its tiles itself"
         raise Refuse(node, DESTINATION, what, "declare it, with an address")
     name = scope.fresh(name or result_name(scope, instruction))
-    scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
+    scope.names.env[name] = tile = bind_instruction(scope, node, instruction, name)
     return of_name(scope, name, tile)
 
 
@@ -381,10 +381,10 @@ def in_sbuf(scope: Scope, node: ast.expr, view: Operand) -> Operand:
 
 def whole(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:
     """The result of an instruction in a tile of its own, all of it: a mask is on what reads it."""
-    clamps, stairs = scope.clamps, scope.stairs
-    scope.clamps, scope.stairs = {}, None
+    clamps, stairs = scope.masks.clamps, scope.masks.stairs
+    scope.masks.clamps, scope.masks.stairs = {}, None
     result = materialized(scope, node, instruction)
-    scope.clamps, scope.stairs = clamps, stairs
+    scope.masks.clamps, scope.masks.stairs = clamps, stairs
     return result
 
 
@@ -413,12 +413,12 @@ def place(
     """Emit an instruction into ``target``; ``fresh`` where nothing has been written to it."""
     if not accumulate:
         instruction = _repeated(scope, node, instruction, target)
-    if scope.stairs is not None and instruction.function == "dma_copy":
-        copy_rows(scope, node, instruction, target, scope.stairs)
+    if scope.masks.stairs is not None and instruction.function == "dma_copy":
+        copy_rows(scope, node, instruction, target, scope.masks.stairs)
         return
-    if scope.stairs is not None:
-        guard_rows(scope, node, instruction, scope.stairs, fresh)
-    clamps = list(scope.clamps.values())
+    if scope.masks.stairs is not None:
+        guard_rows(scope, node, instruction, scope.masks.stairs, fresh)
+    clamps = list(scope.masks.clamps.values())
     if instruction.space == "psum" and target.space == "sbuf" and not accumulate:
         instruction = copy_of(materialized(scope, node, instruction))
     inside = [] if instruction.precut else clamps
@@ -459,7 +459,7 @@ def _repeated(scope: Scope, node: ast.expr, instruction: Instruction, target: Op
     if not (isinstance(copied, Operand) and copied.space == "hbm"):
         _check_rows(node, *sizes.pop(0))
     wide = [n for own, n in sizes if own == 1]
-    if all(n == 1 for n in wide) or (scope.direct and None in wide and not isinstance(copied, Operand)):
+    if all(n == 1 for n in wide) or (scope.memory.direct and None in wide and not isinstance(copied, Operand)):
         return instruction
     if not isinstance(copied, Operand):
         dtype = instruction.dtype if instruction.space == "psum" else target.dtype

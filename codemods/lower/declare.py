@@ -60,7 +60,12 @@ def creation(scope: Scope, node: ast.expr) -> str | None:
 
 def is_bound_again(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> bool:
     """Is a tile declared that nothing uses before its name is bound to another one, in the same block?"""
-    if creation(scope, node) != "nl.ndarray" or scope.direct or statement not in scope.block or len(node.args) > 2:
+    if (
+        creation(scope, node) != "nl.ndarray"
+        or scope.memory.direct
+        or statement not in scope.block
+        or len(node.args) > 2
+    ):
         return False
     buffer = next((k.value for k in node.keywords if k.arg == "buffer"), None)
     calls = {scope.qualified(call.func) for call in of_kinds(node, ast.Call) if call is not node}
@@ -80,16 +85,16 @@ def buffer_value(scope: Scope, node: ast.expr | None) -> str | Allocator | None:
     """``sbuf``, ``psum``, ``hbm``, or the allocator that a ``buffer=`` argument is; ``None`` when it is unknown."""
     if node is None:
         return "sbuf"
-    if isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), Allocator):
-        value = scope.env[node.id]
+    if isinstance(node, ast.Name) and isinstance(scope.names.env.get(node.id), Allocator):
+        value = scope.names.env[node.id]
         assert isinstance(value, Allocator)
         return value
     name = scope.qualified(node)
     if name in BUFFERS:
         return BUFFERS[name]
-    if isinstance(node, ast.Name) and node.id in scope.definitions:
+    if isinstance(node, ast.Name) and node.id in scope.sizes.definitions:
         bound = only_value(scope, node)
-        defined = bound or algebra.parse(scope.definitions[node.id])
+        defined = bound or algebra.parse(scope.sizes.definitions[node.id])
         chosen_elsewhere = bound is None and isinstance(defined, ast.IfExp)
         return None if chosen_elsewhere else buffer_value(scope, defined)
     if isinstance(node, ast.IfExp):
@@ -194,7 +199,7 @@ def _planned(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Pl
     blocks, dims = shape_of(scope, given["shape"])
     if not dims:
         raise Refuse(node, CREATION, "a tile without dimensions", "give it partitions: (1, 1) is one element")
-    scope.direct = scope.direct or isinstance(buffer, Allocator)
+    scope.memory.direct = scope.memory.direct or isinstance(buffer, Allocator)
     label, index = _label(scope, given, blocks), block_names(scope, name, blocks)
     owner = shape_owner(scope, given["shape"]) if not blocks else ""
     return Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, label, index, owner)
@@ -202,7 +207,9 @@ def _planned(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Pl
 
 def _dtype_of(scope: Scope, node: ast.expr) -> str:
     value = (
-        scope.env.get(node.value.id) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) else None
+        scope.names.env.get(node.value.id)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        else None
     )
     if isinstance(value, Tile | Hbm) and isinstance(node, ast.Attribute) and node.attr == "dtype" and value.dtype:
         return value.dtype
@@ -214,7 +221,7 @@ def _of_another(scope: Scope, node: ast.Call, given: dict[str, ast.expr], functi
     if function not in _LIKE:
         return given
     like = given.get("a")
-    if not isinstance(like, ast.Name) or not isinstance(scope.env.get(like.id), Tile | Hbm):
+    if not isinstance(like, ast.Name) or not isinstance(scope.names.env.get(like.id), Tile | Hbm):
         raise Refuse(node, CREATION, f"{function} of what is not the name of a tensor", "write shape and type")
     stated = {k: v for k, v in given.items() if not (isinstance(v, ast.Constant) and v.value is None)}
     return {**{name: _of_like(like, name) for name in ("shape", "dtype")}, **stated}
@@ -237,7 +244,7 @@ def _style(scope: Scope, plan: Plan) -> Style | None:
 def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
     loops, pinned = scope.loop_statements, isinstance(plan.buffer, Allocator)
     folded: tuple[str, ...] = ()
-    text, already = "", len(scope.out)
+    text, already = "", len(scope.output.lines)
     written: Sequence[New] = ()
     kept = ""
     if style is not None:
@@ -253,10 +260,10 @@ def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
         text = _list(scope, plan)
     if pinned and plan.space == "sbuf" and scope.module.options.allocation == "sbuf-manager":
         loop, name = (style.loop, style.name) if style is not None else (None, "")
-        tensor = pinned_tensor(scope, plan, name, loop, tuple(written or scope.out[already:]))
+        tensor = pinned_tensor(scope, plan, name, loop, tuple(written or scope.output.lines[already:]))
         tensor = replace(tensor, base=kept or tensor.base)
         folded = tensor.tiles if tensor.indexed else folded
-        scope.pinned.append(tensor)
+        scope.memory.pinned.append(tensor)
     declaration = Declaration(plan.name, plan.node, loops, pinned, text, style.loops if style is not None else ())
     if plan.space == "psum":
         written_at_declaration(scope, declaration, plan.fill)
@@ -269,14 +276,14 @@ def _has_unknown_rank(scope: Scope, shape: ast.expr) -> bool:
     """Is a shape that of a tensor which is not known dimension by dimension?"""
     if not (is_shape(shape) and isinstance(shape.value, ast.Name)):
         return False
-    value = scope.env.get(shape.value.id)
+    value = scope.names.env.get(shape.value.id)
     return isinstance(value, Tile | Hbm) and value.dims is None and not (isinstance(value, Tile) and value.blocks)
 
 
 def _ranks(scope: Scope, shape: ast.expr) -> tuple[int, ...]:
     """The ranks that branches gave the tile whose shape this is."""
     owner = shape.value if is_shape(shape) else None
-    value = scope.env.get(owner.id) if isinstance(owner, ast.Name) else None
+    value = scope.names.env.get(owner.id) if isinstance(owner, ast.Name) else None
     return value.ranks if isinstance(value, Tile) else ()
 
 
@@ -296,7 +303,7 @@ def _like(scope: Scope, name: str, node: ast.Call, shape: ast.expr, dtype: str, 
 
 def _label(scope: Scope, given: dict[str, ast.expr], blocks: tuple[str, ...]) -> str:
     """Beta 2 wants unique tensor names: one that a loop or a list would repeat is dropped."""
-    if "name" not in given or blocks or scope.loops:
+    if "name" not in given or blocks or scope.place.loops:
         return ""
     return f", name={render(scope, given['name'])}"
 
@@ -358,7 +365,7 @@ def _list(scope: Scope, plan: Plan) -> str:
         raise Refuse(plan.node, BLOCKS, message, "give it another name")
     made, made_plan = _made(scope, plan, plan.dims, address)
     for statement in statements(declaration_lines(scope, made_plan, made, setup=setup)):
-        scope.out.append(New(statement))
+        scope.output.lines.append(New(statement))
     return "" if setup or plan.blocks or plan.label else tile
 
 

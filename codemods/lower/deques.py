@@ -27,7 +27,7 @@ def as_list(scope: Scope, name: str, value: ast.expr) -> ast.expr:
     if not isinstance(value, ast.Call) or scope.qualified(value.func) != "collections.deque":
         return value
     elements = _elements(scope, value)
-    if elements is None or scope.assigned[name] != 1 or not scope.module.options.enabled(CODE):
+    if elements is None or scope.names.assigned[name] != 1 or not scope.module.options.enabled(CODE):
         return value
     parents = parents_of(scope.function)
     uses = (n for n in parents if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load))
@@ -43,7 +43,7 @@ def _elements(scope: Scope, call: ast.Call) -> ast.List | None:
         return None
     if not call.args:
         empty = ast.copy_location(ast.List([], ast.Load()), call)
-        scope.given[empty] = "[]"
+        scope.output.given[empty] = "[]"
         return empty
     given = call.args[0]
     shown = isinstance(given, ast.List) and not any(isinstance(e, ast.Starred) for e in given.elts)

@@ -87,7 +87,7 @@ def tell_rank(scope: Scope, source: ast.expr, rank: int) -> None:
     The kernel asserts it: Beta 1 would broadcast fewer dimensions, too.
     """
     name = source.value.id if isinstance(source, ast.Subscript) and isinstance(source.value, ast.Name) else ""
-    value = scope.env.get(name)
+    value = scope.names.env.get(name)
     if not isinstance(source, ast.Subscript) or not isinstance(value, Hbm) or value.dims is not None or value.view:
         return
     elements = source.slice.elts if isinstance(source.slice, ast.Tuple) else [source.slice]

@@ -31,7 +31,7 @@ def copy_rows(scope: Scope, node: ast.expr, instruction: Instruction, target: Op
     scope.apply(DESTINATION, node)
     others = "".join(f", {name}={value}" for name, value in given.items())
     for size, (dst, src) in parts(scope, node, [target, source], stairs):
-        guards = scope.guards
+        guards = scope.output.guards
         scope.guard((f"{size} > 0",))
         scope.emit(f"{scope.nisa}.dma_copy(dst={dst}, src={src}{others})")
-        scope.guards = guards
+        scope.output.guards = guards

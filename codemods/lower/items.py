@@ -78,7 +78,7 @@ def _is_no_number(scope: Scope, element: ast.expr) -> bool:
     """May an index be something else than a number, a slice for example?"""
     if isinstance(element, ast.Call) and scope.evaluator.module_function(scope, element) is not None:
         return not isinstance(scope.evaluator.call_value(scope, element)[1], Python)
-    absent = isinstance(element, ast.Name) and isinstance(scope.env.get(element.id), Absent)
+    absent = isinstance(element, ast.Name) and isinstance(scope.names.env.get(element.id), Absent)
     return absent or may_be_no_number(scope, element) or may_be_slice(scope, element)
 
 
@@ -92,13 +92,13 @@ def slice_item(scope: Scope, element: ast.Slice, size: str) -> Item:
         if bound.startswith("-"):
             raise Refuse(element, VECTORS, "a slice that counts from the end", "count from the start")
     raw = f"{start if element.lower is not None else ''}:{stop if element.upper is not None else ''}"
-    count = stop if start == "0" else algebra.difference(stop, start, scope.definitions)
+    count = stop if start == "0" else algebra.difference(stop, start, scope.sizes.definitions)
     return Item(start, count, start == "0" and scope.equal(stop, size), raw=raw)
 
 
 def refuse_dynamic(scope: Scope, node: ast.Subscript, element: ast.expr) -> None:
     for part in walk(element):
-        if isinstance(part, ast.Name) and isinstance(scope.env.get(part.id), Tile):
+        if isinstance(part, ast.Name) and isinstance(scope.names.env.get(part.id), Tile):
             raise Refuse(
                 node,
                 VECTORS,

@@ -85,7 +85,9 @@ def _where(scope: Scope, statement: ast.Return) -> tuple[ast.FunctionDef, ast.Re
 
 def _is_stable(scope: Scope, test: ast.expr) -> bool:
     nodes = walk(test)
-    return not any(isinstance(n, ast.Call) or (isinstance(n, ast.Name) and scope.assigned[n.id] > 1) for n in nodes)
+    return not any(
+        isinstance(n, ast.Call) or (isinstance(n, ast.Name) and scope.names.assigned[n.id] > 1) for n in nodes
+    )
 
 
 class _Taken(ast.NodeTransformer):
@@ -153,7 +155,7 @@ def _is_untold(scope: Scope, part: ast.expr) -> bool:
     name = part.id if isinstance(part, ast.Name) else ""
     with_default = {argument.arg for argument in default_values(scope.function)}
     arguments = {argument.arg for argument in parameters(scope.function)}
-    return name in arguments - with_default and scope.assigned[name] == 1
+    return name in arguments - with_default and scope.names.assigned[name] == 1
 
 
 def _is_dropped(value: Value) -> bool:

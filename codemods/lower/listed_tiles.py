@@ -53,23 +53,23 @@ def new_list(scope: Scope, name: str, value: ast.expr) -> EmptyList | None:
 
 def appends_tile(scope: Scope, node: ast.Call) -> bool:
     """Is a call ``tiles.append(x)`` to a list of tiles, or to an empty list that may become one?"""
-    value = scope.env.get(appended_to(node))
+    value = scope.names.env.get(appended_to(node))
     return isinstance(value, EmptyList) or (isinstance(value, Tile) and value.listed)
 
 
 def append_tile(scope: Scope, node: ast.Call) -> None:
     """Append to such a list. What an empty list gets first decides whether it is one of tiles."""
     name = appended_to(node)
-    known = scope.env[name]
+    known = scope.names.env[name]
     found = _element(scope, name, node.args[0], node)
     if found is not None:
         assert isinstance(known, EmptyList | Tile)
-        scope.env[name] = _joined(scope, node, name, known, found)
+        scope.names.env[name] = _joined(scope, node, name, known, found)
         scope.emit(f"{name}.append({found.text})")
         return
     if isinstance(known, Tile):
         raise Refuse(node, CODE, f"'{name}' holds tiles, and something else", _ONE_KIND)
-    scope.env[name] = Python()
+    scope.names.env[name] = Python()
     scope.emit(render(scope, node))
 
 
@@ -95,7 +95,7 @@ def tiles_in_list(scope: Scope, statement: ast.stmt, name: str, value: ast.List)
     assert isinstance(known, Tile)
     scope.apply(CODE, statement)
     scope.emit(f"{name} = [{', '.join(texts)}]")
-    scope.env[name] = replace(known, blocks=(str(len(texts)),))
+    scope.names.env[name] = replace(known, blocks=(str(len(texts)),))
 
 
 def makes_tiles(scope: Scope, node: ast.expr) -> bool:
@@ -114,28 +114,28 @@ def loop_of_tiles(
     """``name = [x for ...]`` of tiles, as a loop. ``header`` gives its head's lines and the names that it binds."""
     if not _is_own(scope, name):
         raise Refuse(node, CODE, f"'{name}', a list of tiles, is changed or handed on", "write a loop that appends")
-    saved, around = dict(scope.env), scope.out
+    saved, around = dict(scope.names.env), scope.output.lines
     try:
         lines, variables = header()
-        scope.out = []
+        scope.output.lines = []
         found = _element(scope, name, node.elt, node)
-        made = scope.out
+        made = scope.output.lines
     finally:
-        scope.env, scope.out = saved, around
+        scope.names.env, scope.output.lines = saved, around
     if found is None:
         raise Refuse(node, CODE, "a list comprehension of tensors", "write a loop that appends to a list")
     known = _joined(scope, node, name, EmptyList(), found, variables)
-    scope.env[name] = replace(known, blocks=(_count(scope, node.generators[0].iter) or f"len({name})",))
+    scope.names.env[name] = replace(known, blocks=(_count(scope, node.generators[0].iter) or f"len({name})",))
     scope.apply(CODE, node)
     body = [*_in_loop(scope, node, made, variables), f"{name}.append({found.text})"]
-    scope.out.append(New("\n".join([f"{name} = []", *lines, *(f"{_INDENT}{line}" for line in body)])))
+    scope.output.lines.append(New("\n".join([f"{name} = []", *lines, *(f"{_INDENT}{line}" for line in body)])))
 
 
 def _in_loop(scope: Scope, node: ast.ListComp, made: list[New], variables: set[str]) -> list[str]:
     """The lines that make a tile of a list. What they assert is written in front of the loop, where it is the same."""
     for new in made:
         if new.asserts is not None and not variables & algebra.names(new.asserts[0]):
-            scope.out.append(new)
+            scope.output.lines.append(new)
         elif new.asserts is not None or new.guard:
             raise Refuse(node, CODE, "a list comprehension of tensors under a condition", "write a loop that appends")
     return [line for new in made if new.asserts is None for line in new.text.split("\n")]
@@ -152,7 +152,7 @@ def _count(scope: Scope, iterable: ast.expr) -> str:
 
 def _is_own(scope: Scope, name: str) -> bool:
     """Does the function bind a list once, and only fill and read it?"""
-    return scope.assigned[name] == 1 and _is_only_filled(scope.function, name)
+    return scope.names.assigned[name] == 1 and _is_only_filled(scope.function, name)
 
 
 def _makes_tile(scope: Scope, node: ast.expr) -> bool:
@@ -161,7 +161,7 @@ def _makes_tile(scope: Scope, node: ast.expr) -> bool:
 
 def _is_made(scope: Scope, node: ast.expr) -> bool:
     """Is an expression a tile, by itself or under a name?"""
-    value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+    value = scope.names.env.get(node.id) if isinstance(node, ast.Name) else None
     return isinstance(value, Tile) or _makes_tile(scope, node)
 
 
@@ -184,9 +184,9 @@ def _element(scope: Scope, name: str, node: ast.expr, place: ast.AST) -> _Elemen
 
     Raises :class:`Refuse` for a part of a tensor, and for a tile that something else goes on using under its own name.
     """
-    if creation(scope, node) is not None and scope.current is not None:
+    if creation(scope, node) is not None and scope.place.statement is not None:
         assert isinstance(node, ast.Call)
-        text, tile, fill = declare_listed(scope, name, node, scope.current)
+        text, tile, fill = declare_listed(scope, name, node, scope.place.statement)
         return _Element(text, tile, node, fill)
     found = scope.evaluator.temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
     if found is None:
@@ -218,7 +218,7 @@ def _joined(
 ) -> Tile:
     """What is known of a list with one more tile. Raises :class:`Refuse` for one that is not as the others are."""
     tile = element.tile
-    binding = [bound_by(loop.statement) for loop in scope.loops]
+    binding = [bound_by(loop.statement) for loop in scope.place.loops]
     varying = {n for names in binding for n in names if name not in names} | (variables or set())
     unlike = _unlike(scope, known, tile, varying)
     if unlike:
@@ -229,11 +229,13 @@ def _joined(
             written_at_declaration(scope, declared, element.fill)
         return replace(known, declaration=declared, perhaps_column=known.perhaps_column or tile.perhaps_column)
     dtype = tile.dtype
-    if dtype is not None and algebra.names(dtype) & (varying | {n for n in scope.env if scope.assigned[n] > 1}):
+    if dtype is not None and algebra.names(dtype) & (
+        varying | {n for n in scope.names.env if scope.names.assigned[n] > 1}
+    ):
         dtype = f"{name}[0].dtype"
     declared = None
     if element.made is not None and tile.space == "psum":
-        loops = tuple(loop.statement for loop, names in zip(scope.loops, binding, strict=True) if name in names)
+        loops = tuple(loop.statement for loop, names in zip(scope.place.loops, binding, strict=True) if name in names)
         declared = Declaration(name, element.made, loops, False)
         written_at_declaration(scope, declared, element.fill)
     column = tile.perhaps_column

@@ -44,7 +44,7 @@ class Table:
 def table_of(scope: Scope, node: ast.expr) -> Table | None:
     """The array of numbers that an expression is; ``None`` where it is none. Raises :class:`Refuse` for others."""
     if isinstance(node, ast.Name):
-        value = scope.env.get(node.id)
+        value = scope.names.env.get(node.id)
         return Table(value.size, lambda i: f"{node.id}[{i}]") if isinstance(value, Numbers) else None
     if isinstance(node, ast.Call) and scope.qualified(node.func) == "np.arange":
         return _arange(scope, node)
@@ -60,13 +60,13 @@ def _arange(scope: Scope, node: ast.Call) -> Table:
         raise Refuse(node, CODE, "np.arange with a step, or of numbers that are not integers", _HELP)
     bounds = [render_stable(scope, argument) for argument in node.args]
     first, stop = ("0", bounds[0]) if len(bounds) == 1 else bounds
-    count = algebra.normal(f"({stop}) - ({first})", scope.definitions)
+    count = algebra.normal(f"({stop}) - ({first})", scope.sizes.definitions)
     size = algebra.show(count) if len(count) == 1 else algebra.subtract(stop, first)
     return Table(size, lambda i: algebra.add(first, i))
 
 
 def _is_integer(scope: Scope, dtype: ast.expr) -> bool:
-    plain = isinstance(dtype, ast.Name) and dtype.id == "int" and "int" not in scope.assigned
+    plain = isinstance(dtype, ast.Name) and dtype.id == "int" and "int" not in scope.names.assigned
     return plain or scope.qualified(dtype) in ("np.int32", "np.int64", "nl.int32")
 
 
@@ -103,7 +103,7 @@ def assign_table(scope: Scope, name: str, node: ast.expr) -> bool:
     _fill(scope, final, table)
     if final != name:
         scope.emit(f"{name} = {final}")
-    scope.env[name] = Numbers(size=f"len({name})" if name in algebra.names(table.size) else table.size)
+    scope.names.env[name] = Numbers(size=f"len({name})" if name in algebra.names(table.size) else table.size)
     return True
 
 
@@ -114,14 +114,14 @@ def _read(node: ast.expr) -> set[str]:
 def _fill(scope: Scope, name: str, table: Table) -> None:
     index = scope.unused("index")
     lines = [f"{name} = []", f"for {index} in range({table.size}):", f"    {name}.append({table.element(index)})"]
-    scope.out.append(New("\n".join(lines)))  # whatever a mask says: the host computed it
+    scope.output.lines.append(New("\n".join(lines)))  # whatever a mask says: the host computed it
 
 
 def reduced_table(scope: Scope, node: ast.Call) -> str | None:
     """``values.max()``, ``np.max(values)`` or ``len(values)`` of an array of numbers; ``None`` for any other call."""
     function, given = node.func, [*node.args, *node.keywords]
     if isinstance(function, ast.Name) and function.id == "len" and len(given) == 1 and isinstance(given[0], ast.Name):
-        return f"len({given[0].id})" if isinstance(scope.env.get(given[0].id), Numbers) else None
+        return f"len({given[0].id})" if isinstance(scope.names.env.get(given[0].id), Numbers) else None
     if not isinstance(function, ast.Attribute) or function.attr not in _REDUCTIONS:
         return None
     of_numpy = scope.qualified(function) == f"np.{function.attr}"
@@ -140,5 +140,5 @@ def reduced_table(scope: Scope, node: ast.Call) -> str | None:
 
 def is_element(scope: Scope, node: ast.Subscript) -> bool:
     """Is a subscript one number of such a list?"""
-    known = isinstance(node.value, ast.Name) and isinstance(scope.env.get(node.value.id), Numbers)
+    known = isinstance(node.value, ast.Name) and isinstance(scope.names.env.get(node.value.id), Numbers)
     return known and not isinstance(node.slice, ast.Slice | ast.Tuple)

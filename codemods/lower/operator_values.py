@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..analysis.facts import Names
 from ..analysis.scope import Scope
 from ..expr.tables import activation_token, is_function, operator_token, parameters
 from ..project.program import Module
@@ -67,7 +68,7 @@ def _functions(scope: Scope, node: ast.expr) -> list[ast.expr]:
 
 
 def _scope_of(home: Module, function: ast.FunctionDef) -> Scope:
-    return Scope(home, function, False, assigned=assignment_counts(function))
+    return Scope(home, function, False, names=Names(assigned=assignment_counts(function)))
 
 
 def _leaves(node: ast.expr) -> Iterator[ast.expr]:

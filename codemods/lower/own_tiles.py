@@ -32,30 +32,32 @@ def own_tile(scope: Scope, node: ast.Subscript, view: Operand) -> Operand:
     name, value = view.base, view.value
     what = f"a part of '{name}', which may be a part of a tensor itself: the source does not tell which"
     known = isinstance(value, Tile) and value.space == "sbuf" and value.dims is not None and not value.optional
-    if not known or not name.isidentifier() or scope.direct or not _is_read(scope, node):
+    if not known or not name.isidentifier() or scope.memory.direct or not _is_read(scope, node):
         raise Refuse(node, CODE, what, "copy it to a tile of its own first, or take the part of the tensor")
     if not scope.module.options.unsafe:
         help = "--unsafe copies it to a tile of its own: right if nothing else writes to the tensor meanwhile"
         raise Refuse(node, CODE, what, help, "review")
     scope.apply(CODE, node)
-    loop = next((loop for loop in scope.loops if not _changes(loop.statement, name)), None)
+    loop = next((loop for loop in scope.place.loops if not _changes(loop.statement, name)), None)
     place = loop.statement if loop is not None else None
-    if (name, place) not in scope.copied or place is None:
+    if (name, place) not in scope.names.copied or place is None:
         copied = scope.fresh(f"{name}_copy")
         lines = [
             f"{copied} = {scope.nl}.ndarray({name}.shape, dtype={name}.dtype, buffer={scope.nl}.sbuf)",
             f"{scope.nisa}.tensor_copy(dst={copied}, src={name})",
         ]
-        (scope.out if place is None else scope.module.plan.edits.before.setdefault(place, [])).extend(map(New, lines))
-        scope.copied[name, place] = copied
+        (scope.output.lines if place is None else scope.module.plan.edits.before.setdefault(place, [])).extend(
+            map(New, lines)
+        )
+        scope.names.copied[name, place] = copied
     assert isinstance(value, Tile)
     own = replace(value, view=False, origin=None, declaration=None)
-    return of_name(scope, scope.copied[name, place], own)
+    return of_name(scope, scope.names.copied[name, place], own)
 
 
 def _is_read(scope: Scope, node: ast.Subscript) -> bool:
     """Is a subscript the argument of an instruction that does not write to it?"""
-    for call in walk(scope.current) if scope.current is not None else ():
+    for call in walk(scope.place.statement) if scope.place.statement is not None else ():
         function = (scope.qualified(call.func) or "") if isinstance(call, ast.Call) else ""
         if not isinstance(call, ast.Call) or not function.startswith(("nl.", "nisa.")):
             continue

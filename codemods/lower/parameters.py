@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..analysis.facts import Names
 from ..analysis.instructions import HANDLERS
 from ..analysis.maybe_tensors import TENSOR_ATTRIBUTES
 from ..analysis.scope import Scope
@@ -26,9 +27,9 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
         value = told.get(name)
         is_open = value is None or isinstance(value, Absent)
         known = _of_source(scope, name, by_name.get(name), value) if is_open else _of_calls(scope, name, told[name])
-        scope.env[name] = with_observed(scope, argument, known, value)
-        if name not in told and not scope.decorated and isinstance(scope.env[name], Python):
-            scope.untold.add(name)
+        scope.names.env[name] = with_observed(scope, argument, known, value)
+        if name not in told and not scope.decorated and isinstance(scope.names.env[name], Python):
+            scope.names.untold.add(name)
     for name, default in by_name.items():
         text = scope.evaluator.operator_value(scope, default, name) or scope.evaluator.render(scope, default)
         if text != scope.source.segment(default):
@@ -39,14 +40,14 @@ def _of_calls(scope: Scope, name: str, value: Value) -> Value:
     """What a parameter is that the calls give ``value``."""
     if isinstance(value, Tensors) and not is_only_read(scope.function, name):
         value = Container()
-    changes = isinstance(value, Flag) and scope.assigned[name] > 1
+    changes = isinstance(value, Flag) and scope.names.assigned[name] > 1
     return Python() if changes else of_another(name, value)
 
 
 def _of_source(scope: Scope, name: str, default: ast.expr | None, told: Value | None) -> Value:
     """What a parameter is by its default and its uses, where no call gives a value; calls leave absent ones out."""
     absent = isinstance(told, Absent)
-    if absent and scope.assigned[name] > 1:
+    if absent and scope.names.assigned[name] > 1:
         return Absent()  # until the function binds it to something else
     optional = isinstance(default, ast.Constant) and default.value is None
     if default is not None and not (optional and _is_tensor(scope, name)):
@@ -148,7 +149,7 @@ def _is_tensor_there(scope: Scope, node: ast.Call, name: str, seen: frozenset[tu
     if function is None:
         return False
     given = [p for p, _, value in by_parameter(function, node) if isinstance(value, ast.Name) and value.id == name]
-    there = Scope(home, function, False, assigned=assignment_counts(function))
+    there = Scope(home, function, False, names=Names(assigned=assignment_counts(function)))
     return any(_is_tensor(there, parameter, seen) for parameter in given)
 
 

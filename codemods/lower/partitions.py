@@ -93,7 +93,7 @@ def _number(scope: Scope, text: str) -> int | None:
 def _terms(scope: Scope, text: str) -> algebra.Polynomial:
     """An expression with the number of partitions for ``nl.tile_size.pmax``, which is one on every device."""
     named = re.compile(rf"(?<![\w.]){re.escape(scope.nl)}\.tile_size\.pmax\b")
-    definitions = {name: named.sub(_PARTITIONS, value) for name, value in scope.definitions.items()}
+    definitions = {name: named.sub(_PARTITIONS, value) for name, value in scope.sizes.definitions.items()}
     return algebra.normal(named.sub(_PARTITIONS, text), definitions)
 
 
@@ -102,7 +102,7 @@ _PARTITIONS = "128"
 
 def _condition(scope: Scope, view: Operand, start: str, count: str) -> str:
     """What a kernel takes for true of an access, as Python says it of names that the function has."""
-    if not algebra.names(start) | algebra.names(count) <= scope.env.keys():
+    if not algebra.names(start) | algebra.names(count) <= scope.names.env.keys():
         return f"'{view.base}' starts where an engine reaches its partitions"
     whole = f"{algebra.paren(start)} % {_HALF} == 0"
     size = _number(scope, count)

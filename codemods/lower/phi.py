@@ -30,7 +30,7 @@ def join_places(scope: Scope, statement: ast.If, then: Mapping[str, Value], othe
     if scope.outer is not None or not all(map(_can_end, _branches(scope, statement))):
         return
     for name in sorted(bound_by(statement)):
-        value, sides = scope.env.get(name), [branch.get(name) for branch in (then, otherwise)]
+        value, sides = scope.names.env.get(name), [branch.get(name) for branch in (then, otherwise)]
         if isinstance(value, Tile) and value.view and value.origin is None and value.dims is not None:
             _join(scope, statement, name, value, sides)
 
@@ -58,10 +58,12 @@ def _join(scope: Scope, statement: ast.If, name: str, value: Tile, sides: list[V
     then, otherwise = ({**place, **own} for place in places)
     keys = [key for key in then if not (then[key] == otherwise[key] == "0")]
     names = {key: scope.fresh(f"{name}_{key}") for key in keys}
-    scope.joints.append(Joint(statement, *({names[key]: place[key] for key in keys} for place in (then, otherwise))))
-    scope.joined.setdefault(name, set()).update(names.values())
-    scope.env.update(dict.fromkeys(names.values(), Python()))
-    scope.env[name] = replace(value, origin=_joined(names, value, shape))
+    scope.names.joints.append(
+        Joint(statement, *({names[key]: place[key] for key in keys} for place in (then, otherwise)))
+    )
+    scope.names.joined.setdefault(name, set()).update(names.values())
+    scope.names.env.update(dict.fromkeys(names.values(), Python()))
+    scope.names.env[name] = replace(value, origin=_joined(names, value, shape))
 
 
 def _is_plain(part: Operand) -> bool:
@@ -119,7 +121,7 @@ def _joined(names: Mapping[str, str], value: Tile, shape: Operand) -> Operand:
 def write_joints(scope: Scope) -> None:
     """Write the names that the function reads in the end behind the branches."""
     edits = scope.module.plan.edits
-    for joint in reversed(scope.joints):
+    for joint in reversed(scope.names.joints):
         read, _ = names_used(edits, [scope.function])
         body, other = _branches(scope, joint.statement)
         for branch, texts in ((body, joint.then), (other, joint.otherwise)):

@@ -43,7 +43,7 @@ def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: 
     ring = _is_ring(scope, plan, tiles, style)
     return Pinned(
         *(plan, style, loop, written, base, partition, reserved, dims, tiles, turns, unsuited, size),
-        in_loop=bool(scope.loops),
+        in_loop=bool(scope.place.loops),
         ring=ring,
         indexed=ring and plan.fill is None and not uses(scope, plan.name, len(plan.blocks)).other,
     )

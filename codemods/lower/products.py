@@ -51,7 +51,7 @@ def cut_product(
     call: Call, stationary: Operand, moving: Operand, masks: tuple[list[Mask], list[Mask]]
 ) -> tuple[Operand, Operand]:
     """The operands of a matmul under masks, whose bounds are those of the product from here on."""
-    scope, bounds = call.scope, list(call.scope.clamps.values())
+    scope, bounds = call.scope, list(call.scope.masks.clamps.values())
     own = [[clamp_of(scope, bound) for mask in found for bound in mask.bounds] for found in masks]
     if not bounds and not any(own):
         return stationary, moving
@@ -68,7 +68,7 @@ def cut_product(
             place = _CONTRACTION if dimension == 0 else rows if rows is not None else dimension
             places.setdefault(place, []).append(clamp)
     cuts = {place: reduce(partial(tighter, scope), found) for place, found in places.items()}
-    scope.clamps = {d: replace(c, position=d, ndim=rank) for d, c in cuts.items() if d != _CONTRACTION}
+    scope.masks.clamps = {d: replace(c, position=d, ndim=rank) for d, c in cuts.items() if d != _CONTRACTION}
     left = {0: cuts.get(_CONTRACTION), 1: cuts.get(0)}
     right = {d: cuts.get(d or _CONTRACTION) for d in range(rank)}
     return _cut(call, stationary, left), _cut(call, moving, right)

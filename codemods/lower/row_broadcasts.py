@@ -28,25 +28,25 @@ def on_rows(scope: Scope, node: ast.Call, base: Operand, sizes: tuple[str, ...])
     if base.dims is None or len(base.dims) != 2 or len(sizes) != 2 or base.space != "sbuf":
         return None
     told = scope.equal(base.dims[0], sizes[0]) or scope.constant(base.dims[0]) is not None
-    if told or scope.constant(base.dims[1]) == 1 or base.pattern is not None or scope.direct:
+    if told or scope.constant(base.dims[1]) == 1 or base.pattern is not None or scope.memory.direct:
         return None
-    if node not in scope.called:
+    if node not in scope.output.called:
         if written_later(scope, base):
             raise Refuse(node, CODE, f"'{base.base}' is broadcast, and written again later", "broadcast it after that")
         scope.apply(CODE, node)
         scope.assert_equal(base.dims[1], sizes[1], "a broadcast over partitions")
         name = scope.fresh("spread_tile")
         scope.emit(f"{name} = {on_rows_function(scope)}({base.text(())}, {sizes[0]})")
-        scope.env[name] = Tile("sbuf", sizes, base.dtype)
-        scope.called[node] = name, scope.env[name]
-    name, value = scope.called[node]
+        scope.names.env[name] = Tile("sbuf", sizes, base.dtype)
+        scope.output.called[node] = name, scope.names.env[name]
+    name, value = scope.output.called[node]
     assert isinstance(value, Tile)
     return of_name(scope, name, value)
 
 
 def written_later(scope: Scope, view: Operand) -> bool:
     """Is a tile that gets a name of its own by a copy written behind the statement that copies it?"""
-    names, last = algebra.names(view.base), scope.current.end_lineno if scope.current is not None else 0
+    names, last = algebra.names(view.base), scope.place.statement.end_lineno if scope.place.statement is not None else 0
     for node in walk(scope.function):
         if not isinstance(node, ast.expr) or node.lineno <= (last or 0):
             continue

@@ -38,5 +38,5 @@ def assign_starred(scope: Scope, target: ast.Tuple | ast.List, value: ast.expr) 
             scope.emit(f"{name} = list({text}[{star}:{stop}])")
         else:
             scope.emit(f"{name} = {text}[{index}]")
-        scope.env[name] = Python()
+        scope.names.env[name] = Python()
     return True

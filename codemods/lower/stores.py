@@ -70,7 +70,7 @@ def _to_no_tensor(scope: Scope, target: ast.Subscript, value: ast.expr) -> None:
     is_tile = is_computation(scope, value) or operand(scope, value) is not None
     if is_tile or is_tensor_subscript(scope, target):
         raise Refuse(target, DESTINATION, "the destination is not known to be a tensor", "declare it in this function")
-    if isinstance(target.value, ast.Name) and type(scope.env.get(target.value.id)) is Value:
+    if isinstance(target.value, ast.Name) and type(scope.names.env.get(target.value.id)) is Value:
         raise Refuse(target, DESTINATION, f"'{target.value.id}' is not known to be a tensor", "declare it here")
     scope.emit(f"{element_text(scope, target)} = {render(scope, value)}")
 
@@ -116,8 +116,8 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
             " (\\\n"
         )
         scope.emit(f"{scope.source.segment(target)} {operator} {render(scope, statement.value)}")
-        if isinstance(target, ast.Name) and type(scope.env.get(target.id)) is not Value:
-            scope.env[target.id] = Python()
+        if isinstance(target, ast.Name) and type(scope.names.env.get(target.id)) is not Value:
+            scope.names.env[target.id] = Python()
         return
     in_sbuf = destination.space == "sbuf" and not destination.perhaps_psum
     if _is_matmul(scope, statement.value) and not in_sbuf:

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 def listed_tensors(scope: Scope, node: ast.expr) -> Tensors | None:
     """The list of tensors in HBM that an argument is; ``None`` for any other."""
     if isinstance(node, ast.List | ast.Tuple) and node.elts:
-        values = [scope.env.get(e.id) if isinstance(e, ast.Name) else None for e in node.elts]
+        values = [scope.names.env.get(e.id) if isinstance(e, ast.Name) else None for e in node.elts]
         return Tensors() if all(isinstance(v, Hbm) and not v.view for v in values) else None
-    value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+    value = scope.names.env.get(node.id) if isinstance(node, ast.Name) else None
     return value if isinstance(value, Tensors) else None
 
 
 def append(scope: Scope, node: ast.Call) -> bool:
     """``tensors.append(x)`` to a list that holds tensors only; ``False`` for any other call."""
     name = appended_to(node)
-    if not isinstance(scope.env.get(name), Tensors):
+    if not isinstance(scope.names.env.get(name), Tensors):
         return False
     found = whole_tensor(scope, node.args[0])
-    scope.env[name] = Python() if found is None or not isinstance(found[1], Hbm) else Tensors()
+    scope.names.env[name] = Python() if found is None or not isinstance(found[1], Hbm) else Tensors()
     if found is not None:
         scope.emit(f"{name}.append({found[0]})")
     return found is not None
@@ -53,7 +53,7 @@ def _is_plain(scope: Scope, node: ast.expr) -> bool:
         return True
     function = node.func if isinstance(node, ast.Call) else None
     owner = function.value if isinstance(function, ast.Attribute) and function.attr == "reshape" else None
-    return isinstance(owner, ast.Name) and isinstance(scope.env.get(owner.id), Hbm)
+    return isinstance(owner, ast.Name) and isinstance(scope.names.env.get(owner.id), Hbm)
 
 
 def either_tensor(scope: Scope, node: ast.IfExp) -> tuple[str, Value] | None:
@@ -80,5 +80,5 @@ def _unmasked(scope: Scope, node: ast.IfExp) -> ast.Name | None:
         return None
     calls = (n for n in of_kinds(scope.function, ast.Call))
     masks = {ast.unparse(k.value) for call in calls for k in call.keywords if k.arg == "mask"}
-    known = isinstance(scope.env.get(ast.unparse(test)), Python)
+    known = isinstance(scope.names.env.get(ast.unparse(test)), Python)
     return node.orelse if known and ast.unparse(test) in masks and isinstance(node.orelse, ast.Name) else None

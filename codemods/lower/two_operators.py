@@ -32,7 +32,7 @@ def beside_number(scope: Scope, token: str, x: ast.expr, y: ast.expr) -> tuple[a
 
     Masks cut each computation on its own: neither may have one.
     """
-    if token not in FUSED or scope.clamps or scope.stairs is not None:
+    if token not in FUSED or scope.masks.clamps or scope.masks.stairs is not None:
         return None
     for tile, number, reverse in ((x, y, False), (y, x, True)):
         if not _is_plain(scope, tile) or not is_computation(scope, tile) or is_computation(scope, number):

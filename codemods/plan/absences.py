@@ -21,8 +21,8 @@ def known_absences(scope: Scope, statement: ast.If) -> tuple[Known | None, Known
     if tested is None:
         return {}, {}
     name, absent_in_body = tested
-    value = scope.env.get(name)
-    rebound = any(name in bound_by(loop.statement) for loop in scope.loops)
+    value = scope.names.env.get(name)
+    rebound = any(name in bound_by(loop.statement) for loop in scope.place.loops)
     if isinstance(value, Absent) and not rebound:
         sides: tuple[Known | None, Known | None] = {}, None
     elif isinstance(value, Tile) and (value.optional or rebound):

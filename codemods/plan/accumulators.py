@@ -37,7 +37,7 @@ _ZEROS = re.compile(r"\b(\w+)\.zeros\(|^ *\w+\.memset\(dst=\w+, value=0\)(?:\n|\
 def drop_zeros(scope: Scope) -> None:
     """Remove the zeros that the first matmuls of a function overwrite, once its statements have been walked."""
     asserted: dict[tuple[int, str], int] = {}
-    for declaration, matmul in scope.first_matmuls.values():
+    for declaration, matmul in scope.memory.first_matmuls.values():
         new, rest, line = _written(scope, declaration)
         at = next((i for i, n in enumerate(new) if _declares(n.text, declaration) and _ZEROS.search(n.text)), None)
         if at is None or matmul.statement in scope.module.plan.kept:
@@ -132,7 +132,7 @@ def _unproved(scope: Scope, name: str, loops: list[ast.stmt], matmul: FirstMatmu
     counts: list[str] = []
     for loop in loops:
         count, variable = _count(scope, loop), ast.unparse(loop.target) if isinstance(loop, ast.For) else ""
-        if count is None or any(n in bound or scope.assigned[n] > 1 for n in algebra.names(count)):
+        if count is None or any(n in bound or scope.names.assigned[n] > 1 for n in algebra.names(count)):
             return None
         if variable in sizes:
             if not scope.equal(count, sizes.pop(variable)) or not _is_alone(loop, variable, name, matmul.blocks):

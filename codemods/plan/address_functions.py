@@ -35,15 +35,15 @@ def first_byte(scope: Scope, call: ast.Call, blocks: tuple[str, ...], row_bytes:
     partition, byte = (ast.unparse(part) for part in place)
     base = algebra.show(algebra.normal(byte, dict.fromkeys(index, "0")))
     steps = [algebra.multiply(i, *blocks[d + 1 :], row_bytes) for d, i in enumerate(index)]
-    in_order = algebra.equal(byte, algebra.add(base, *steps), scope.definitions)
-    return base if in_order and algebra.constant(partition, scope.definitions) == 0 else None
+    in_order = algebra.equal(byte, algebra.add(base, *steps), scope.sizes.definitions)
+    return base if in_order and algebra.constant(partition, scope.sizes.definitions) == 0 else None
 
 
 def _function(scope: Scope, node: ast.expr) -> tuple[ast.FunctionDef, dict[str, ast.expr]] | None:
     """The function of the module that ``node`` is or makes, and what it closes over."""
     functions = scope.module.symbols.functions
     if isinstance(node, ast.Name):
-        known = functions.get(node.id) if node.id not in scope.env else None
+        known = functions.get(node.id) if node.id not in scope.names.env else None
         return (known, {}) if known is not None else None
     factory = functions.get(node.func.id) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
     if factory is None or not isinstance(node, ast.Call) or any(k.arg is None for k in node.keywords):
@@ -94,7 +94,7 @@ def _value(scope: Scope, node: ast.expr, names: Names) -> ast.expr | None:
     if isinstance(node, ast.Constant):
         return node if type(node.value) is int else None
     if isinstance(node, ast.Name):
-        constant = node.id not in scope.assigned and node.id in scope.definitions
+        constant = node.id not in scope.names.assigned and node.id in scope.sizes.definitions
         return names.get(node.id, node if constant else None)
     if isinstance(node, ast.Tuple):
         parts = [_value(scope, part, names) for part in node.elts]

@@ -60,7 +60,7 @@ def returned_by(scope: Scope, method: ast.FunctionDef) -> ast.Call | None:
 def _outside(scope: Scope) -> Scope:
     """Names as the module's top level sees them."""
     outside = Scope(scope.module, scope.function, False)
-    outside.env = dict(scope.module.environment.values)
+    outside.names.env = dict(scope.module.environment.values)
     return outside
 
 

@@ -37,7 +37,7 @@ def report_excess(scope: Scope, plan: Plan, statements: Sequence[ast.stmt]) -> N
     limit, needed = space.extents[MODEL.default], bytes_needed(scope, plan)
     alive = Alive(plan.name, plan.space, scope.block, first, last, needed)
     together = max((_beside(scope, alive, gap) for gap in range(first, max(last, first + 1))), key=_bytes_of)
-    scope.alive = (*scope.alive, alive)
+    scope.memory.alive = (*scope.memory.alive, alive)
     if _bytes_of(together) <= limit or (needed <= limit and any(_bytes_of([other]) > limit for other in together)):
         return
     *others, _ = together
@@ -68,7 +68,7 @@ def report_excess_of_iteration(scope: Scope, plan: Plan, blocks: tuple[str, ...]
 
 def _beside(scope: Scope, alive: Alive, gap: int) -> list[Alive]:
     """The tensors of its space and block that are alive between statement ``gap`` and the next one, it among them."""
-    same = (a for a in scope.alive if a.space == alive.space and a.block is alive.block and a.name != alive.name)
+    same = (a for a in scope.memory.alive if a.space == alive.space and a.block is alive.block and a.name != alive.name)
     return [*(a for a in same if a.first <= gap < a.last), alive]
 
 

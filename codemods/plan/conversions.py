@@ -33,7 +33,7 @@ def converts_in_psum(scope: Scope, instruction: Instruction, target: Operand) ->
 def may_convert_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:
     """Does only a trace tell whether a transpose would write another type than it reads?"""
     may_convert = not scope.same_dtype(instruction.dtype, target.dtype)
-    return instruction.function == "nc_transpose" and target.perhaps_psum and may_convert and not scope.direct
+    return instruction.function == "nc_transpose" and target.perhaps_psum and may_convert and not scope.memory.direct
 
 
 def may_convert_in_sbuf(scope: Scope, instruction: Instruction, target: Operand) -> bool:
@@ -61,7 +61,7 @@ def assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction
 def _assert_same(scope: Scope, a: str | None, b: str | None, what: str, computed: str | None) -> None:
     """The kernel asserts that two types are one, or that the ``computed`` one (if there is one) is float32."""
     exact = f" or str({computed}) == str({scope.nl}.float32)" if computed is not None else ""
-    scope.out.append(asserting(f"str({a}) == str({b}){exact}", what))
+    scope.output.lines.append(asserting(f"str({a}) == str({b}){exact}", what))
 
 
 def hands_back_result(function: ast.FunctionDef) -> bool:

@@ -46,14 +46,14 @@ _VIEWS = {"nl.broadcast_to"}
 
 def overwritten(scope: Scope, instruction: Instruction, name: str) -> Tile | None:
     """The tile ``name``, where an instruction that reads it may compute its result there; else ``None``."""
-    tile = scope.env.get(name)
+    tile = scope.names.env.get(name)
     if not isinstance(tile, Tile) or not _is_whole(tile) or not _is_alike(scope, instruction, name, tile):
         return None
-    is_masked = scope.guards or scope.clamps or scope.stairs is not None
-    if is_masked or scope.direct or not _computes_there(instruction, name):
+    is_masked = scope.output.guards or scope.masks.clamps or scope.masks.stairs is not None
+    if is_masked or scope.memory.direct or not _computes_there(instruction, name):
         return None
     assert tile.declaration is not None
-    around = [scope.function, *(loop.statement for loop in scope.loops if loop.traced_once)]
+    around = [scope.function, *(loop.statement for loop in scope.place.loops if loop.traced_once)]
     is_own = all(tile.declaration.node in walk(each) for each in around)
     return tile if is_own and _is_only_name(scope, name) else None
 

@@ -26,10 +26,10 @@ def at_head(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, value
 def close(scope: Scope, loop: Loop, heads: Mapping[str, Value]) -> None:
     """Join the ends of the body of a loop, and ask for another reading where they leave what is not in ``heads``."""
     for left in loop.left:
-        names = sorted({*left, *scope.env})
-        scope.env = {name: merged(name, left.get(name), scope.env.get(name)) for name in names}
+        names = sorted({*left, *scope.names.env})
+        scope.names.env = {name: merged(name, left.get(name), scope.names.env.get(name)) for name in names}
     for name, head in heads.items():
-        end = scope.env.get(name)
+        end = scope.names.env.get(name)
         both = merged(name, head, end)
         if _facts(both) != _facts(head) and not _is_settled(head, end):
             scope.module.plan.carried[scope.module.position(loop.statement), name] = _unplaced(name, both)

@@ -156,7 +156,7 @@ class _Follower:
 
     def _number(self, tensor: Pinned, text: str) -> algebra.Polynomial:
         values = self._values_at(tensor)
-        return algebra.normal(text, {**self.scope.definitions, **values})
+        return algebra.normal(text, {**self.scope.sizes.definitions, **values})
 
     def _values_at(self, tensor: Pinned) -> Values:
         return self.values.get(tensor.loop or tensor.plan.statement, {})
@@ -314,12 +314,12 @@ class _Follower:
         for statement in self.scope.function.body:
             if statement.lineno < line and isinstance(statement, ast.Assign | ast.AnnAssign):
                 known |= bound_by(statement)
-        mine = algebra.names(algebra.show(end)) & set(self.scope.assigned)
+        mine = algebra.names(algebra.show(end)) & set(self.scope.names.assigned)
         return mine <= known and self._is_fixed(end)
 
     def _is_fixed(self, number: algebra.Polynomial) -> bool:
         """Does every name of a number stand for one value only, wherever it is written?"""
-        return all(self.scope.assigned[name] <= 1 for name in algebra.names(algebra.show(number)))
+        return all(self.scope.names.assigned[name] <= 1 for name in algebra.names(algebra.show(number)))
 
     def _can_pad(self, base: algebra.Polynomial, start: algebra.Polynomial) -> bool:
         """Is an address behind another one by a number of bytes that can be written?"""
@@ -391,9 +391,9 @@ def _is_left_early(loop: ast.For | ast.While) -> bool:
 def _upper_text(scope: Scope, tensor: Pinned, values: Values) -> str:
     """Where the heap ends, if the address is written as that minus the tensor's size; empty else."""
     node = algebra.parse(tensor.base)
-    if isinstance(node, ast.Name) and node.id in scope.definitions:
-        node = algebra.parse(scope.definitions[node.id])
-    known = {**scope.definitions, **values}
+    if isinstance(node, ast.Name) and node.id in scope.sizes.definitions:
+        node = algebra.parse(scope.sizes.definitions[node.id])
+    known = {**scope.sizes.definitions, **values}
     size = algebra.normal(tensor.reserved, known)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
         return ast.unparse(node.left) if algebra.normal(ast.unparse(node.right), known) == size else ""

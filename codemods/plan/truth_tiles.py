@@ -34,7 +34,7 @@ def comparison_token(scope: Scope, node: ast.expr) -> str:
 
 def _is_tile(scope: Scope, node: ast.expr) -> bool:
     owner = node.value if isinstance(node, ast.Subscript) else node
-    named = isinstance(owner, ast.Name) and isinstance(scope.env.get(owner.id), Tile)
+    named = isinstance(owner, ast.Name) and isinstance(scope.names.env.get(owner.id), Tile)
     return named or scope.evaluator.is_computation(scope, node)
 
 

@@ -53,7 +53,7 @@ class Facts:
     def binds(self, name: str) -> bool:
         """Does the caller, or a function around it, give a name another meaning?"""
         scope: Scope | None = self.scope
-        while scope is not None and name not in scope.assigned:
+        while scope is not None and name not in scope.names.assigned:
             scope = scope.outer
         return scope is not None
 

@@ -63,7 +63,7 @@ def _is_bound_of(scope: Scope, clamp: Clamp, axis: Axis | None, size: str) -> bo
 
 def _is_of_one_rank(scope: Scope, view: Operand, clamp: Clamp) -> bool:
     """Where dimensions may be missing, are they missing from the mask and the operand alike? (Partitions are first.)"""
-    if clamp.position == 0 or not scope.has_loose:
+    if clamp.position == 0 or not scope.masks.has_loose:
         return True
     if view.loose or not isinstance(view.value, Tile):
         return clamp.loose == view.loose

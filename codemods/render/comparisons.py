@@ -40,7 +40,7 @@ def comparison_text(scope: Scope, node: ast.expr) -> str | None:
 def _is_of_other_type(scope: Scope, side: ast.expr, number: int | float | None) -> bool:
     """May what is compared with ``number`` be of the other type? Nobody knows whether a caller gives 1 or 1.0."""
     if isinstance(number, float):
-        optional = any(getattr(scope.env.get(name), "optional", False) for name in names_taken(side))
+        optional = any(getattr(scope.names.env.get(name), "optional", False) for name in names_taken(side))
         return is_number(scope, side) and not optional and not _gives_float(scope, side)
     return number is not None and _is_float(scope, side)
 
@@ -48,8 +48,8 @@ def _is_of_other_type(scope: Scope, side: ast.expr, number: int | float | None) 
 def _gives_float(scope: Scope, node: ast.expr) -> bool:
     """Is an expression a float, whatever its names are?"""
     match node:
-        case ast.Name(id=name) if name in scope.definitions:
-            return isinstance(_number(algebra.parse(scope.definitions[name])), float)
+        case ast.Name(id=name) if name in scope.sizes.definitions:
+            return isinstance(_number(algebra.parse(scope.sizes.definitions[name])), float)
         case ast.Call(func=ast.Name(id="float")) | ast.BinOp(op=ast.Div()):
             return True
     return _number(node) is not None

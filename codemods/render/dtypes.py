@@ -110,14 +110,14 @@ def _of_arithmetic(scope: Scope, node: ast.BinOp, name: str) -> str | None:
 def _is_of_fixed_number(scope: Scope, type_: str | None) -> bool:
     """Is a type that of a number whose names the function binds once, so that it means the same wherever it stands?"""
     number = _number_in(scope, type_ or "")
-    return number != "" and all(scope.assigned[name] == 1 for name in algebra.names(number))
+    return number != "" and all(scope.names.assigned[name] == 1 for name in algebra.names(number))
 
 
 def _is_whole_number(scope: Scope, node: ast.Subscript) -> bool:
     """Is a subscript an element of a shape, or of an array of numbers?"""
     if is_shape(node.value):
         return not isinstance(node.slice, ast.Slice)
-    return isinstance(node.value, ast.Name) and isinstance(scope.env.get(node.value.id), Numbers)
+    return isinstance(node.value, ast.Name) and isinstance(scope.names.env.get(node.value.id), Numbers)
 
 
 def _of_list(scope: Scope, node: ast.Subscript, name: str) -> str | None:
@@ -129,7 +129,7 @@ def _of_list(scope: Scope, node: ast.Subscript, name: str) -> str | None:
 def _of_element(scope: Scope, name: str) -> str | None:
     """How a name takes part in promotion that stands for nothing but numbers of lists, all of one type."""
     bound = elements_bound(scope.function, name)
-    types = {_listed_kinds(scope, each) for each in bound} if len(bound) == scope.assigned[name] else set()
+    types = {_listed_kinds(scope, each) for each in bound} if len(bound) == scope.names.assigned[name] else set()
     return _WEAK.get(types.pop()) if len(types) == 1 else None
 
 
@@ -137,7 +137,7 @@ def _listed_kinds(scope: Scope, node: ast.Subscript) -> frozenset[type]:
     """The types of the numbers that an element of a list which is written out may be; none for any other element."""
     root, taken = _list_of(node)
     if isinstance(root, ast.Name):
-        place = scope.function if scope.assigned[root.id] else scope.module.source.tree
+        place = scope.function if scope.names.assigned[root.id] else scope.module.source.tree
         kinds, depth = listed_kinds(place, root.id)
     else:
         kinds, depth = kinds_in(root)
@@ -153,12 +153,12 @@ def _list_of(node: ast.expr) -> tuple[ast.expr, int]:
 
 
 def _of_name(scope: Scope, name: str) -> str | None:
-    if name in scope.definitions:
-        return scalar_type(scope, parse(scope.definitions[name]), name)
+    if name in scope.sizes.definitions:
+        return scalar_type(scope, parse(scope.sizes.definitions[name]), name)
     literals = _assigned_literals(scope, name) or _of_element(scope, name)
     if literals is not None:
         return literals
-    value = scope.env.get(name)
+    value = scope.names.env.get(name)
     if isinstance(value, OfNumpy) and value.dtype == "float32":
         return WEAK_FLOAT  # a float of Python's counts as it
     if not isinstance(value, Python):
@@ -168,15 +168,15 @@ def _of_name(scope: Scope, name: str) -> str | None:
 
 def _is_loop_index(scope: Scope, name: str) -> bool:
     """Does an enclosing loop over a range, and nothing else, bind a name? Then it is an integer."""
-    statements = [loop.statement for loop in scope.loops if loop.variable == name]
+    statements = [loop.statement for loop in scope.place.loops if loop.variable == name]
     ranges = [s.iter for s in statements if isinstance(s, ast.For) and isinstance(s.iter, ast.Call)]
     counts = (scope.qualified(c.func) in _RANGES or own_function(scope, c.func) == "range" for c in ranges)
-    return scope.assigned[name] == 1 and any(counts)
+    return scope.names.assigned[name] == 1 and any(counts)
 
 
 def _counts(scope: Scope, name: str) -> bool:
     """Is a number a bound of a range, or of an index vector, whenever its function runs? Then it is an integer."""
-    if scope.assigned[name] != 1:
+    if scope.names.assigned[name] != 1:
         return False
     reached = list(takewhile(lambda s: not of_kinds(s, ast.Return), scope.function.body))
     assigned = [s for s in reached if isinstance(s, ast.Assign)]
@@ -202,7 +202,7 @@ def _other_names(scope: Scope, statement: ast.Assign, name: str) -> set[str]:
     """The names that a statement, and no other one, binds to what ``name`` is."""
     if not (isinstance(statement.value, ast.Name) and statement.value.id == name):
         return set()
-    return {t.id for t in statement.targets if isinstance(t, ast.Name) and scope.assigned[t.id] == 1}
+    return {t.id for t in statement.targets if isinstance(t, ast.Name) and scope.names.assigned[t.id] == 1}
 
 
 def _of_call(scope: Scope, node: ast.Call) -> str | None:
@@ -237,7 +237,7 @@ def _assigned_literals(scope: Scope, name: str) -> str | None:
         for statement in of_kinds(scope.function, ast.Assign)
         if any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
     ]
-    if len(values) != scope.assigned[name] or not all(isinstance(value, ast.Constant) for value in values):
+    if len(values) != scope.names.assigned[name] or not all(isinstance(value, ast.Constant) for value in values):
         return None
     types = {scalar_type(scope, value) for value in values}
     return types.pop() if len(types) == 1 else None
@@ -302,7 +302,9 @@ def _float_in(scope: Scope, text: str) -> str:
     ``epsilon``, or a field that is annotated as a float. Empty for any other type."""
     if field := _float_field(scope, text):
         return field
-    parameters = {argument.arg for argument in named_parameters(scope.function) if scope.assigned[argument.arg] == 1}
+    parameters = {
+        argument.arg for argument in named_parameters(scope.function) if scope.names.assigned[argument.arg] == 1
+    }
     name = next((name for name in parameters if text == _traced(scope, name)), "")
     default = next((d for argument, d in default_values(scope.function).items() if argument.arg == name), None)
     is_float = isinstance(default, ast.Constant) and isinstance(default.value, float)
@@ -379,7 +381,7 @@ def assert_float(scope: Scope, dtype: str | None) -> None:
 
 def _is_limited(scope: Scope, dtype: str) -> bool:
     """Does the statement assert that a data type is one of several?"""
-    asserted = (parse(new.asserts[0]) for new in scope.out if new.asserts is not None)
+    asserted = (parse(new.asserts[0]) for new in scope.output.lines if new.asserts is not None)
     return any(
         isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In) and ast.unparse(test.left) == dtype
         for test in asserted
@@ -389,16 +391,16 @@ def _is_limited(scope: Scope, dtype: str) -> bool:
 def _is_of_launch(scope: Scope, text: str) -> bool:
     """Is a data type that of a kernel's parameter, which a launch tells, and which the kernel does not ask about?"""
     name = text.removesuffix(".dtype")
-    if name == text or not scope.decorated or scope.outer is not None or scope.assigned[name] != 1:
+    if name == text or not scope.decorated or scope.outer is not None or scope.names.assigned[name] != 1:
         return False
     defaults = {argument.arg: default for argument, default in default_values(scope.function).items()}
-    is_tensor = isinstance(scope.env.get(name), Hbm) and name not in defaults
+    is_tensor = isinstance(scope.names.env.get(name), Hbm) and name not in defaults
     return is_tensor and name in {a.arg for a in named_parameters(scope.function)} and not _asks(scope, name)
 
 
 def _is_parameter(scope: Scope, text: str) -> bool:
     """Is a data type a parameter of a kernel, which a launch gives, and which the kernel does not ask about?"""
-    if not scope.decorated or scope.outer is not None or scope.assigned[text] != 1:
+    if not scope.decorated or scope.outer is not None or scope.names.assigned[text] != 1:
         return False
     defaults = {argument.arg: default for argument, default in default_values(scope.function).items()}
     is_given = text not in defaults or not (isinstance(d := defaults[text], ast.Constant) and d.value is None)

@@ -96,7 +96,7 @@ def only_computes(scope: Scope, call: ast.Call) -> bool:
 
 def _give_name(scope: Scope, part: ast.expr, element: str) -> None:
     """``size = config.size`` in front of the statement that reads it."""
-    if part in scope.given:
+    if part in scope.output.given:
         return
     text = render(scope, part)
     called = part.func if isinstance(part, ast.Call) else None
@@ -104,10 +104,10 @@ def _give_name(scope: Scope, part: ast.expr, element: str) -> None:
     if isinstance(part, ast.Call) and isinstance(called, ast.Name | ast.Attribute) and not is_pure(scope, part):
         hint = f"{called.id if isinstance(called, ast.Name) else called.attr}_result"
     name = scope.fresh(hint)
-    scope.out.append(New(f"{name} = {text}"))  # whatever a mask says: Beta 1 read it, too
-    scope.env[name] = Python()
-    scope.assigned[name] += 1
-    scope.given[part] = name
+    scope.output.lines.append(New(f"{name} = {text}"))  # whatever a mask says: Beta 1 read it, too
+    scope.names.env[name] = Python()
+    scope.names.assigned[name] += 1
+    scope.output.given[part] = name
 
 
 _PACKAGES = ("nl", "nisa", "ncc", "nki", "np", "math")
@@ -142,8 +142,8 @@ def _collect(scope: Scope, node: ast.AST, replacements: list[tuple[ast.AST, str]
 
 def _translated(scope: Scope, node: ast.expr) -> str | None:
     """The text of ``node`` when it is translated as a whole, ``None`` to go on with its parts."""
-    if node in scope.given:
-        return scope.given[node]
+    if node in scope.output.given:
+        return scope.output.given[node]
     if type(node) in FORBIDDEN_EXPRESSIONS:
         what = FORBIDDEN_EXPRESSIONS[type(node)]
         raise Refuse(node, LANGUAGE, f"Beta 2 kernels cannot contain {what}", plainer(node))
@@ -175,7 +175,7 @@ def _check_operands(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) -
         base = part
         while isinstance(base, ast.Subscript):
             base = base.value
-        if isinstance(base, ast.Name) and isinstance(scope.env.get(base.id), Tile):
+        if isinstance(base, ast.Name) and isinstance(scope.names.env.get(base.id), Tile):
             if isinstance(node, ast.Compare) and any(isinstance(c, ast.Constant) for c in node.comparators):
                 continue
             raise Refuse(
@@ -220,7 +220,7 @@ def _name(scope: Scope, node: ast.Name | ast.Attribute) -> str | None:
     if qualified is None:
         if isinstance(node, ast.Name):
             _check_name(scope, node)
-            value = scope.env.get(node.id)
+            value = scope.names.env.get(node.id)
             if isinstance(value, Spelled):
                 return value.text
             if isinstance(value, DType) and value.text != node.id:
@@ -234,7 +234,7 @@ def _name(scope: Scope, node: ast.Name | ast.Attribute) -> str | None:
 def _owned(scope: Scope, node: ast.Attribute) -> str | None:
     """An attribute of something that the kernel owns: ``x.shape``, ``cfg.size``."""
     base = node.value
-    value = scope.env.get(base.id) if isinstance(base, ast.Name) else None
+    value = scope.names.env.get(base.id) if isinstance(base, ast.Name) else None
     if isinstance(value, Tile) and value.blocks:
         if node.attr == "dtype" and value.dtype:
             return value.dtype
@@ -254,7 +254,7 @@ def _owned(scope: Scope, node: ast.Attribute) -> str | None:
 
 
 def _check_name(scope: Scope, node: ast.Name) -> None:
-    value = scope.env.get(node.id)
+    value = scope.names.env.get(node.id)
     if isinstance(value, Gone):
         vector_sizes.ask(scope, node.id)
         raise Refuse(node, UNSUPPORTED, f"'{node.id}' {value.why}", "give it a name of its own, and one definition")
@@ -289,7 +289,7 @@ def _attribute(scope: Scope, node: ast.Attribute) -> str | None:
     if isinstance(base, ast.Attribute) and base.attr == "dtype":
         scope.apply(DTYPES, node)
         return itemsize(scope, render(scope, base))
-    value = scope.env.get(base.id) if isinstance(base, ast.Name) else None
+    value = scope.names.env.get(base.id) if isinstance(base, ast.Name) else None
     if isinstance(value, Tile | Hbm) and value.dtype is not None:
         scope.apply(DTYPES, node)
         return itemsize(scope, value.dtype)
@@ -336,13 +336,13 @@ def beta2_name(scope: Scope, node: ast.expr) -> str:
         return scope.source.segment(node)
     if chain[0] == "neuronxcc":
         return f"{BETA2[root]}.{rest}"
-    return scope.beta2(qualified) if isinstance(scope.env.get(chain[0]), Api) else scope.source.segment(node)
+    return scope.beta2(qualified) if isinstance(scope.names.env.get(chain[0]), Api) else scope.source.segment(node)
 
 
 def _call(scope: Scope, node: ast.Call) -> str | None:
     qualified = scope.qualified(node.func)
-    if node in scope.called:
-        return scope.called[node][0]
+    if node in scope.output.called:
+        return scope.output.called[node][0]
     _check_blocks(scope, node, qualified)
     reduced = scope.evaluator.reduced_table(scope, node)
     if reduced is not None:
@@ -403,7 +403,7 @@ def _check_blocks(scope: Scope, node: ast.Call, qualified: str | None) -> None:
     if (qualified or "").partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki", "np"):
         return
     for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
-        value = scope.env.get(argument.id) if isinstance(argument, ast.Name) else None
+        value = scope.names.env.get(argument.id) if isinstance(argument, ast.Name) else None
         if isinstance(value, Tile) and value.blocks and isinstance(argument, ast.Name):
             what = f"'{argument.id}' has block dimensions, and is passed to a function that these files do not show"
             raise Refuse(node, codes.BLOCK_DIMENSIONS, what, "rewrite the folder that has the function in the same run")
@@ -421,7 +421,7 @@ _CONSTANTS = {"inf", "nan", "pi", "e"}
 def _math(scope: Scope) -> str:
     module = scope.module
     for item in module.symbols.imports.values():
-        if item.path == "math" and item.name in scope.module.symbols.imports and item.name not in scope.assigned:
+        if item.path == "math" and item.name in scope.module.symbols.imports and item.name not in scope.names.assigned:
             return item.name
     return module.need_import("math", "math")
 
@@ -457,7 +457,7 @@ def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
     if size is not None:
         return size
     view = scope.evaluator.operand(scope, node)
-    if view is None and any(isinstance(scope.env.get(n.id), Index | Grid) for n in _names(node.slice)):
+    if view is None and any(isinstance(scope.names.env.get(n.id), Index | Grid) for n in _names(node.slice)):
         what = f"it is not known what '{ast.unparse(node.value)}' is, of which an index vector takes elements"
         raise Refuse(node, codes.INDEX_VECTORS, what, "declare it in this function, or call the function with a tensor")
     if view is None:
@@ -474,7 +474,7 @@ def _size_of_blocks(scope: Scope, node: ast.Subscript) -> str | None:
     base = node.value
     if not (is_shape(base) and isinstance(base.value, ast.Name)):
         return None
-    value = scope.env.get(base.value.id)
+    value = scope.names.env.get(base.value.id)
     position = algebra.constant(scope.source.segment(node.slice), {}) if not isinstance(node.slice, ast.Slice) else None
     if not isinstance(value, Tile) or not value.blocks or value.dims is None or position is None:
         return None

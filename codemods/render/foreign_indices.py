@@ -44,7 +44,7 @@ def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset(
             return may_be_slice(scope, element, seen)
         case ast.Name(id=name) if name in seen:
             return False
-        case ast.Name(id=name) if name in scope.assigned or _is_parameter(scope, name):
+        case ast.Name(id=name) if name in scope.names.assigned or _is_parameter(scope, name):
             return any(may_be_slice(scope, value, seen | {name}) for value in _given(scope.function, name))
         case ast.Attribute(value=value, attr=field) if (cls := class_of(scope, value)) is not None:
             return _holds_slice(cls, field)
@@ -111,9 +111,9 @@ def assert_number(scope: Scope, index: ast.expr) -> None:
 def is_untold(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
     """May an expression be what a parameter gets, which no call of these files tells? Arithmetic gives a number."""
     match node:
-        case ast.Name(id=name) if name in scope.untold:
+        case ast.Name(id=name) if name in scope.names.untold:
             return True
-        case ast.Name(id=name) if name in scope.assigned and name not in seen:
+        case ast.Name(id=name) if name in scope.names.assigned and name not in seen:
             return any(is_untold(scope, value, seen | {name}) for value in _given(scope.function, name))
         case ast.IfExp(body=first, orelse=second):
             return is_untold(scope, first, seen) or is_untold(scope, second, seen)
@@ -129,7 +129,7 @@ def _is_of_nki(scope: Scope, function: ast.expr, seen: frozenset[str] = frozense
     match function:
         case ast.IfExp(body=first, orelse=second):
             return _is_of_nki(scope, first, seen) and _is_of_nki(scope, second, seen)
-        case ast.Name(id=name) if name in scope.assigned and name not in seen:
+        case ast.Name(id=name) if name in scope.names.assigned and name not in seen:
             given = list(_given(scope.function, name))
             return bool(given) and all(_is_of_nki(scope, value, seen | {name}) for value in given)
     return is_of_package(scope, function)

@@ -25,7 +25,7 @@ _uids = itertools.count()
 def index_value(scope: Scope, node: ast.expr, label: str = "") -> Value | None:
     """The :class:`Index` or :class:`Grid` that an expression is, ``None`` when it holds no index vector."""
     if isinstance(node, ast.Name):
-        value = scope.env.get(node.id)
+        value = scope.names.env.get(node.id)
         return value if isinstance(value, Index | Grid) else None
     if isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.arange":
         return _arange(scope, node, label)

@@ -66,7 +66,7 @@ def element_kinds(scope: Scope, statement: ast.For) -> dict[str, Value]:
     call = statement.iter
     assert isinstance(call, ast.Call) and isinstance(statement.target, ast.Tuple)
     names = {n.id for argument in call.args for n in of_kinds(argument, ast.Name)}
-    python = all(isinstance(scope.env.get(n), Python) or is_list_of_tiles(scope.env.get(n)) for n in names)
+    python = all(isinstance(scope.names.env.get(n), Python) or is_list_of_tiles(scope.names.env.get(n)) for n in names)
     bound = [n.id for n in of_kinds(statement.target, ast.Name)]
     elements = zip(statement.target.elts[-len(call.args) :], call.args, strict=True)
     tiles = {k: v for element, source in elements for k, v in tile_of(scope, element, source).items()}
@@ -75,7 +75,7 @@ def element_kinds(scope: Scope, statement: ast.For) -> dict[str, Value]:
 
 def tile_of(scope: Scope, element: ast.expr, source: ast.expr) -> dict[str, Value]:
     """What a loop binds a name to that takes the tiles of a list, or tensors, one by one; nothing for other loops."""
-    value = scope.env.get(source.id) if isinstance(source, ast.Name) else None
+    value = scope.names.env.get(source.id) if isinstance(source, ast.Name) else None
     if isinstance(element, ast.Name) and isinstance(value, Tensors):
         return {element.id: Hbm(None, f"{element.id}.dtype")}
     if not isinstance(element, ast.Name) or not isinstance(value, Tile) or not is_list_of_tiles(value):
@@ -92,7 +92,7 @@ def is_list_of_tiles(value: Value | None) -> bool:
 
 def _sequence(scope: Scope, statement: ast.For, node: ast.expr) -> str:
     """A list or tuple that keeps its elements while the loop runs, as text."""
-    value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+    value = scope.names.env.get(node.id) if isinstance(node, ast.Name) else None
     if not isinstance(node, ast.Name) or (isinstance(value, Tile | Hbm) and not is_list_of_tiles(value)):
         raise Refuse(node, CODE, "a loop over a sequence that is no list with a name", "give it a name first")
     for inner in (n for s in statement.body for n in walk(s)):

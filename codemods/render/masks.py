@@ -25,7 +25,7 @@ HELP = "clamp the slices with min(...), or guard the statement with an if"
 def mask_value(scope: Scope, node: ast.expr) -> Mask | None:
     """The mask that an expression is; ``None`` when it is no comparison on index vectors or Python values."""
     if isinstance(node, ast.Name):
-        value = scope.env.get(node.id)
+        value = scope.names.env.get(node.id)
         return value if isinstance(value, Mask) else None
     if isinstance(node, ast.Constant) and (node.value is None or node.value is True):
         return Mask()
@@ -60,7 +60,7 @@ def is_mask(scope: Scope, node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
         return is_mask(scope, node.left) or is_mask(scope, node.right)
     if isinstance(node, ast.Name):
-        return isinstance(scope.env.get(node.id), Mask)
+        return isinstance(scope.names.env.get(node.id), Mask)
     return isinstance(node, ast.Compare) or is_broadcast_mask(scope, node)
 
 
@@ -83,7 +83,7 @@ def _either(scope: Scope, node: ast.IfExp) -> Mask:
     if a.conditions == b.conditions:
         return a
     test = scope.evaluator.render(scope, node.test)
-    if isinstance(scope.env.get(node.test.id) if isinstance(node.test, ast.Name) else None, Mask):
+    if isinstance(scope.names.env.get(node.test.id) if isinstance(node.test, ast.Name) else None, Mask):
         raise Refuse(node, CODE, f"the mask '{test}' is used as a value", HELP)
     first, second = (" and ".join(algebra.paren(c) for c in side.conditions) for side in (a, b))
     if not first:
@@ -113,8 +113,8 @@ def mask_of(scope: Scope, node: ast.expr) -> Mask:
         raise Refuse(node, CODE, f"it is not known what the mask '{ast.unparse(node)}' is", HELP)
     if not isinstance(node, ast.Name):
         name = scope.fresh("mask")
-        scope.out.append(New(f"{name} = {text}"))
-        scope.env[name] = Python()
+        scope.output.lines.append(New(f"{name} = {text}"))
+        scope.names.env[name] = Python()
         text = name
     return Mask((f"{text} is None or {text}",))  # None masks nothing
 
@@ -122,7 +122,7 @@ def mask_of(scope: Scope, node: ast.expr) -> Mask:
 def _is_python(scope: Scope, node: ast.expr) -> bool:
     """Is a mask that is no comparison a Python value, as far as its parts tell?"""
     if isinstance(node, ast.Name):
-        return isinstance(scope.env.get(node.id), Python)
+        return isinstance(scope.names.env.get(node.id), Python)
     if isinstance(node, ast.Call) and scope.evaluator.module_function(scope, node) is not None:
         return isinstance(scope.evaluator.call_value(scope, node)[1], Python)
     calls = list(of_kinds(node, ast.Call))
@@ -130,7 +130,7 @@ def _is_python(scope: Scope, node: ast.expr) -> bool:
 
 
 def _is_comparison(scope: Scope, name: str) -> bool:
-    known = scope.definitions.get(name) or scope.formulas.get(name)
+    known = scope.sizes.definitions.get(name) or scope.sizes.formulas.get(name)
     return known is not None and isinstance(algebra.parse(known), ast.Compare | ast.BoolOp)
 
 

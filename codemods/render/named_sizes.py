@@ -30,42 +30,42 @@ def named_size(scope: Scope, hint: str, text: str, key: str = "") -> str:
     size in the form that all its spellings have in common.
     """
     key = key or scope.canonical(text)
-    if key in scope.sizes:
-        return scope.sizes[key]
-    name = scope.size_names.get((hint, key))
+    if key in scope.sizes.named:
+        return scope.sizes.named[key]
+    name = scope.sizes.hinted.get((hint, key))
     if name is None:
-        name = scope.size_names[hint, key] = scope.fresh(hint)
+        name = scope.sizes.hinted[hint, key] = scope.fresh(hint)
     else:
-        scope.assigned[name] = 2
+        scope.names.assigned[name] = 2
         kill(scope, name)
     depth = _outermost(scope, text)
-    if depth == len(scope.blocks) - 1:
-        scope.out.append(New(f"{name} = {text}"))
+    if depth == len(scope.place.blocks) - 1:
+        scope.output.lines.append(New(f"{name} = {text}"))
     else:
         loop, before = _holder(scope, depth + 1), scope.module.plan.edits.before
         scope.draft.put(before, loop, [*before.get(loop, []), New(f"{name} = {text}", ahead=True)])
-    scope.sizes[key] = name
-    scope.size_depths[name] = depth
-    scope.env[name] = Python()
+    scope.sizes.named[key] = name
+    scope.sizes.depths[name] = depth
+    scope.names.env[name] = Python()
     return name
 
 
 def sizes_behind(scope: Scope, sizes: dict[str, str]) -> dict[str, str]:
     """The sizes that have a name behind the block at hand: ``sizes``, which had one before it, and those around it."""
-    depth = len(scope.blocks) - 1
-    around = {key: name for key, name in scope.sizes.items() if scope.size_depths.get(name, depth) < depth}
+    depth = len(scope.place.blocks) - 1
+    around = {key: name for key, name in scope.sizes.named.items() if scope.sizes.depths.get(name, depth) < depth}
     return sizes | around
 
 
 def _holder(scope: Scope, depth: int) -> ast.stmt:
     """The statement that the block of a depth is a part of (0 is the function's own)."""
-    block = scope.blocks[depth]
-    return next(s for s in scope.blocks[depth - 1] if any(block is other for other in blocks(s)))
+    block = scope.place.blocks[depth]
+    return next(s for s in scope.place.blocks[depth - 1] if any(block is other for other in blocks(s)))
 
 
 def _outermost(scope: Scope, text: str) -> int:
     """The depth of the outermost block that can hold a size: there is nothing but loops that keep it in between."""
-    depth = len(scope.blocks) - 1
+    depth = len(scope.place.blocks) - 1
     inner = {n for c in _comprehensions(scope) for n in bound_by(c.target)}
     names = algebra.names(text)
     if not _is_plain(scope, algebra.parse(text)) or names & inner:
@@ -79,15 +79,15 @@ def _outermost(scope: Scope, text: str) -> int:
 
 
 def _comprehensions(scope: Scope) -> list[ast.comprehension]:
-    return list(of_kinds(scope.current, ast.comprehension)) if scope.current is not None else []
+    return list(of_kinds(scope.place.statement, ast.comprehension)) if scope.place.statement is not None else []
 
 
 def _is_bound(scope: Scope, name: str, depth: int) -> bool:
     """Does a name certainly have a value in the block of a depth, where the loop at hand stands in it?"""
-    if name in scope.size_depths:
-        return scope.size_depths[name] <= depth
-    name = next((vector for vector, size in scope.resized.items() if size == name), name)
-    if name in scope.assigned:
+    if name in scope.sizes.depths:
+        return scope.sizes.depths[name] <= depth
+    name = next((vector for vector, size in scope.sizes.resized.items() if size == name), name)
+    if name in scope.names.assigned:
         parameters = {argument.arg for argument in of_kinds(scope.function.args, ast.arg)}
         return name in parameters or any(name in _bound_before(scope, at) for at in range(depth + 1))
     return name in written_names(scope.outermost) or name not in scope.module.names.local[scope.outermost]
@@ -98,7 +98,7 @@ def _bound_before(scope: Scope, depth: int) -> set[str]:
     holder = _holder(scope, depth) if depth else None
     found = set(bound_by(holder.target)) if isinstance(holder, ast.For) else set()
     inner = _holder(scope, depth + 1)
-    for statement in itertools.takewhile(lambda s: s is not inner, scope.blocks[depth]):
+    for statement in itertools.takewhile(lambda s: s is not inner, scope.place.blocks[depth]):
         found |= bound_by(statement) if isinstance(statement, SIMPLE) else set()
     return found
 

@@ -18,7 +18,11 @@ from ..syntax.node_index import of_kinds
 def number_keyed(scope: Scope, statement: ast.stmt) -> ast.Dict | ast.DictComp | None:
     """The dictionary of ``name = {1: a, 2: b}`` whose keys can become strings; ``None`` for anything else."""
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name) or scope.assigned[target.id] != 1:
+    if (
+        not isinstance(statement, ast.Assign)
+        or not isinstance(target, ast.Name)
+        or scope.names.assigned[target.id] != 1
+    ):
         return None
     value = statement.value
     if not isinstance(value, ast.Dict | ast.DictComp) or not scope.module.options.enabled(CODE):
@@ -65,14 +69,14 @@ def bind_keys(scope: Scope, statement: ast.stmt) -> str:
         return ""
     scope.apply(CODE, value)
     if isinstance(value, ast.Dict):
-        scope.given.update({key: f'"{ast.unparse(key)}"' for key in value.keys if key is not None})
+        scope.output.given.update({key: f'"{ast.unparse(key)}"' for key in value.keys if key is not None})
     return statement.targets[0].id
 
 
 def looked_up(scope: Scope, node: ast.Subscript) -> str | None:
     """``table[str(n)]`` for an element of such a dictionary; ``None`` for any other subscript."""
     base = node.value
-    if not isinstance(base, ast.Name) or not isinstance(scope.env.get(base.id), Keyed):
+    if not isinstance(base, ast.Name) or not isinstance(scope.names.env.get(base.id), Keyed):
         return None
     scope.apply(CODE, node)
     return f"{base.id}[str({scope.evaluator.render(scope, node.slice)})]"

@@ -44,7 +44,7 @@ def assert_one_shape(scope: Scope, a: Operand, b: Operand) -> None:
 def combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction | None:
     """``a token b`` where only a trace tells whether one of them is repeated along its free dimensions."""
     columns = [_may_be_column(scope, side) for side in (a, b)]
-    if scope.clamps or scope.stairs is not None or "hbm" in (a.space, b.space):
+    if scope.masks.clamps or scope.masks.stairs is not None or "hbm" in (a.space, b.space):
         return None
     shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
     perhaps = any(columns) or _is_wide_beside_unknown(a, b) or _is_wide_beside_unknown(b, a)

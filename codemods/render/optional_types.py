@@ -34,8 +34,8 @@ def optional_type(scope: Scope, node: ast.expr) -> str:
         return f"{text} if {text} is not None else {OTHERWISE}"
     if not isinstance(node, ast.Name):
         return ""
-    value = scope.env.get(node.id)
-    defined = parse(scope.definitions[node.id]) if node.id in scope.definitions else None
+    value = scope.names.env.get(node.id)
+    defined = parse(scope.sizes.definitions[node.id]) if node.id in scope.sizes.definitions else None
     chosen = isinstance(defined, ast.IfExp) and _may_be_none(defined)
     left_out = isinstance(value, Absent) or (isinstance(value, Python | DType) and value.optional)
     return f"{node.id} if {node.id} is not None else {OTHERWISE}" if left_out or chosen else ""
@@ -56,7 +56,9 @@ def may_lack(scope: Scope, node: ast.expr) -> bool:
         case _:
             return False
     given = _given(scope, name, key)
-    return type(scope.env.get(name)) in (Python, Value, Container) and (given is None or not is_dtype(scope, given))
+    return type(scope.names.env.get(name)) in (Python, Value, Container) and (
+        given is None or not is_dtype(scope, given)
+    )
 
 
 def _given(scope: Scope, name: str, key: str) -> ast.expr | None:

@@ -17,17 +17,21 @@ def remember(scope: Scope, test: ast.expr, then: dict[str, Value]) -> None:
     """Keep what names are where a condition holds that cannot change, if they are something else where it does not."""
     names = {n.id for n in of_kinds(test, ast.Name)}
     plain = ast.Name | ast.Compare | ast.Constant | ast.expr_context | ast.cmpop
-    if all(isinstance(n, plain) for n in walk(test)) and all(scope.assigned[n] <= 1 for n in names):
-        known = scope.under.setdefault(ast.unparse(test), {})
+    if all(isinstance(n, plain) for n in walk(test)) and all(scope.names.assigned[n] <= 1 for n in names):
+        known = scope.names.under.setdefault(ast.unparse(test), {})
         for name, value in then.items():
-            now = scope.env[name]
+            now = scope.names.env[name]
             others = {n for text in texts(value) if text for n in algebra.names(text)} - {name}
-            if type(now) is Value and isinstance(value, Hbm | Tile) and all(scope.assigned[n] <= 1 for n in others):
+            if (
+                type(now) is Value
+                and isinstance(value, Hbm | Tile)
+                and all(scope.names.assigned[n] <= 1 for n in others)
+            ):
                 known[name] = (now, value)
 
 
 def recall(scope: Scope, test: ast.expr | None) -> None:
     """In a branch whose condition held before, names that nothing bound since are what they were there."""
-    for name, (then, value) in scope.under.get(ast.unparse(test) if test is not None else "", {}).items():
-        if scope.env.get(name) is then:
-            scope.env[name] = value
+    for name, (then, value) in scope.names.under.get(ast.unparse(test) if test is not None else "", {}).items():
+        if scope.names.env.get(name) is then:
+            scope.names.env[name] = value

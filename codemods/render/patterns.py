@@ -206,25 +206,25 @@ def check_mates(scope: Scope, node: ast.Subscript, vectors: list[Index], axes: l
 
 def of_rank(scope: Scope, view: Operand, rank: int) -> Operand:
     """A whole tensor whose rank the source does not tell, taken to be ``rank``: the kernel asserts it."""
-    value = scope.env.get(view.base)
+    value = scope.names.env.get(view.base)
     whole = view.items is None and view.pattern is None and not view.is_view
     if view.dims is not None or not whole or value != view.value:
         return view
     assert_dimensions(scope, view, rank)
     dims = tuple(f"{view.base}.shape[{d}]" for d in range(rank))
     known = replace(view.value, dims=dims)
-    scope.env[view.base] = known
+    scope.names.env[view.base] = known
     axes: tuple[Axis | None, ...] = (None,) * rank
     return replace(view, value=known, dims=dims, axes=axes)
 
 
 def assert_rank(scope: Scope, view: Operand) -> None:
     """The kernel asserts the rank that a subscript means, where the source does not tell the tensor's."""
-    known = scope.env.get(view.base, view.value)  # nothing is known of the field of an object under its own name
+    known = scope.names.env.get(view.base, view.value)  # nothing is known of the field of an object under its own name
     if view.value.dims is None and view.items is not None and known == view.value:
         if view.dims == () and counts_from_the_end(scope.function, view.base):
             what = f"'{view.base}' may have more dimensions than this subscript names: its rank is not known"
-            raise Refuse(scope.current or scope.function, VECTORS, what, "write every dimension: x[i, j, :, :]")
+            raise Refuse(scope.place.statement or scope.function, VECTORS, what, "write every dimension: x[i, j, :, :]")
         assert_dimensions(scope, view, len(view.items))
 
 
@@ -259,7 +259,7 @@ def assert_dimensions(scope: Scope, view: Operand, rank: int) -> None:
     given = view.value.ranks if isinstance(view.value, Tile) else ()
     if given and rank not in given:
         what = f"'{view.base}' has {' or '.join(map(str, given))} dimensions, and is used as a tile of {rank}"
-        raise Refuse(scope.current or scope.function, VECTORS, what, "use it in the branches that create it")
+        raise Refuse(scope.place.statement or scope.function, VECTORS, what, "use it in the branches that create it")
     scope.assert_that(rank_test(view.base, rank), f"{rank} dimension{'' if rank == 1 else 's'}")
 
 
@@ -267,7 +267,7 @@ def ranked(scope: Scope, node: ast.expr, base: Operand) -> Operand:
     """An HBM parameter of unknown rank: the subscript tells it, and the kernel asserts it."""
     assert base.dims is not None
     rank = len(base.dims if base.items is None else base.items)
-    known = scope.env.setdefault(base.base, base.value)
+    known = scope.names.env.setdefault(base.base, base.value)
     if isinstance(known, Hbm) and known.dims is not None and len(known.dims) == rank:
         return replace(base, value=known)
     if known != base.value:

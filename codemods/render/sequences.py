@@ -28,20 +28,22 @@ def is_own(scope: Scope, call: ast.Call) -> bool:
     name = call.func.id if isinstance(call.func, ast.Name) else ""
     module = scope.module
     others = set(module.symbols.functions) | module.symbols.globals | set(module.symbols.imports)
-    return name in FUNCTIONS and name not in scope.assigned and name not in others
+    return name in FUNCTIONS and name not in scope.names.assigned and name not in others
 
 
 def _holds_tensors(scope: Scope, node: ast.expr) -> bool:
     """Is there a tensor in a sequence: named in it, in what it stands for, or in what the function appends to it?"""
     shapes = {n.value for n in of_kinds(node, ast.Attribute) if n.attr == "shape"}
     held = {n.id for n in of_kinds(node, ast.Name) if n not in shapes}
-    held |= {n for name in held if name in scope.definitions for n in algebra.names(scope.definitions[name])}
+    held |= {
+        n for name in held if name in scope.sizes.definitions for n in algebra.names(scope.sizes.definitions[name])
+    }
     for part in walk(scope.function):
         method = part.func if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) else None
         if method is not None and isinstance(method.value, ast.Name) and method.value.id in held:
             names = (n for n in of_kinds(part, ast.Name))
             held |= {n.id for n in names} if method.attr in ("append", "extend", "insert") else set()
-    return any(isinstance(scope.env.get(name), Hbm | Tile) for name in held)
+    return any(isinstance(scope.names.env.get(name), Hbm | Tile) for name in held)
 
 
 def sequence_call(scope: Scope, call: ast.Call) -> str | None:
@@ -53,7 +55,7 @@ def sequence_call(scope: Scope, call: ast.Call) -> str | None:
     argument = call.args[0]
     scope.apply(CODE, call)
     name = argument.id if isinstance(argument, ast.Name) else ""
-    shown = algebra.parse(scope.definitions[name]) if name in scope.definitions else argument
+    shown = algebra.parse(scope.sizes.definitions[name]) if name in scope.sizes.definitions else argument
     elements = shown.elts if isinstance(shown, ast.Tuple) and call.func.id == "sum" else []
     if 1 < len(elements) <= _WRITTEN_OUT and not any(isinstance(e, ast.Starred) for e in elements):
         parts = [

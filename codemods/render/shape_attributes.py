@@ -18,7 +18,7 @@ ATTRIBUTES = {"ndim", "shape_2d"}
 def shape_attribute(scope: Scope, node: ast.Attribute) -> str | None:
     """``x.ndim`` or ``x.shape_2d`` of a tensor without block dimensions; ``None`` for any other attribute."""
     name = node.value.id if isinstance(node.value, ast.Name) else ""
-    value = scope.env.get(name)
+    value = scope.names.env.get(name)
     sizes = _sizes_of_vector(scope, node)
     if sizes is not None:
         scope.apply(INDEX_VECTORS, node)
@@ -59,7 +59,7 @@ def size_2d(scope: Scope, node: ast.Subscript) -> str | None:
     name, position = ast.unparse(owner.value), algebra.constant(ast.unparse(node.slice), {})
     if position in (0, -2):
         return f"{name}.shape[0]"
-    return _columns(scope, name, scope.env[name]) if position in (1, -1) else None
+    return _columns(scope, name, scope.names.env[name]) if position in (1, -1) else None
 
 
 def _columns(scope: Scope, name: str, value: Value) -> str:

@@ -55,8 +55,8 @@ def written_sizes(scope: Scope, node: ast.expr) -> Sizes | None:
         marked = [d for d, size in enumerate(node.elts) if _is_partition(scope, size)]
         return Sizes(tuple(_size(scope, size) for size in node.elts), marked[-1] if marked else None)
     known = _of_a_tensor(scope, node)
-    if known is None and isinstance(node, ast.Name) and node.id in scope.definitions:
-        return _defined(scope, algebra.parse(scope.definitions[node.id]))
+    if known is None and isinstance(node, ast.Name) and node.id in scope.sizes.definitions:
+        return _defined(scope, algebra.parse(scope.sizes.definitions[node.id]))
     return None if known is None else Sizes(known)
 
 
@@ -76,7 +76,7 @@ def _of_a_tensor(scope: Scope, node: ast.expr) -> tuple[str, ...] | None:
         return whole[first:last] if whole is not None and plain else None
     if not (is_shape(node) and isinstance(node.value, ast.Name)):
         return None
-    value = scope.env.get(node.value.id)
+    value = scope.names.env.get(node.value.id)
     blocks = isinstance(value, Tile) and value.blocks
     return value.dims if isinstance(value, Tile | Hbm) and not blocks else None
 
@@ -103,7 +103,7 @@ def _size(scope: Scope, node: ast.expr) -> str:
 
 def _inherited(scope: Scope, node: ast.Attribute) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The shape of another tensor, which brings its block dimensions along."""
-    value = scope.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
+    value = scope.names.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
     if isinstance(value, Tile | Hbm) and value.dims is None and isinstance(node.value, ast.Name) and not value.view:
         value = of_rank(scope, of_name(scope, node.value.id, value), 2).value
     if isinstance(value, Tile | Hbm) and value.dims is not None:
@@ -144,15 +144,15 @@ def reduced_axes(axis: ast.expr, dims: Sequence[str] | None) -> tuple[int, ...] 
 
 def shape_owner(scope: Scope, node: ast.expr) -> str:
     """``x.shape`` where a shape is that of another tensor, under a name or not; else nothing."""
-    if isinstance(node, ast.Name) and node.id in scope.definitions:
-        node = algebra.parse(scope.definitions[node.id])
+    if isinstance(node, ast.Name) and node.id in scope.sizes.definitions:
+        node = algebra.parse(scope.sizes.definitions[node.id])
     of_a_tensor = is_shape(node) and isinstance(node.value, ast.Name)
     return ast.unparse(node) if of_a_tensor else ""
 
 
 def _rank(scope: Scope, name: str) -> int | None:
     """How many dimensions the tensor ``name`` has, where that is known."""
-    value = scope.env.get(name)
+    value = scope.names.env.get(name)
     dims = value.dims if isinstance(value, Tile | Hbm) else None
     return len(dims) if dims is not None else None
 

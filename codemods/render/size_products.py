@@ -33,7 +33,11 @@ def whole_product(scope: Scope, node: ast.Call) -> str | None:
     taken = isinstance(node.func, ast.Name) and node.func.id == "int" and "int" not in scope.module.symbols.rebound
     if not taken or not isinstance(inner, ast.Call) or scope.qualified(inner.func) != "np.prod":
         return None
-    if len(inner.args) != 1 or inner.keywords or not (inner.args[0] in scope.given or is_number(scope, inner.args[0])):
+    if (
+        len(inner.args) != 1
+        or inner.keywords
+        or not (inner.args[0] in scope.output.given or is_number(scope, inner.args[0]))
+    ):
         return None
     scope.apply(DTYPES, inner)
     return f"int({product_function(scope)}({scope.evaluator.render(scope, inner.args[0])}))"

@@ -23,16 +23,16 @@ def unpacked_sizes(scope: Scope, value: ast.expr, names: list[str | None]) -> di
         return None
     tensor, first = found
     told: dict[str, Hbm] = {}
-    known = scope.env.get(tensor)
+    known = scope.names.env.get(tensor)
     if isinstance(known, Hbm) and known.dims is None and None not in names:
-        sizes = [n if n and n != "_" and scope.assigned[n] == 1 else "" for n in [*[""] * first, *names]]
+        sizes = [n if n and n != "_" and scope.names.assigned[n] == 1 else "" for n in [*[""] * first, *names]]
         dims = tuple(n or f"{tensor}.shape[{d}]" for d, n in enumerate(sizes))
         told[tensor] = Hbm(dims, known.dtype)
-        if scope.assigned[tensor] <= 1:
+        if scope.names.assigned[tensor] <= 1:
             named = {f"{tensor}.shape[{d}]": size for d, size in enumerate(sizes) if size}
-            scope.told = replace(scope.told, alike={**named, **scope.told.alike})
+            scope.sizes.told = replace(scope.sizes.told, alike={**named, **scope.sizes.told.alike})
         for other in same_shape(scope.function, tensor):
-            alike = scope.env.get(other)
+            alike = scope.names.env.get(other)
             if isinstance(alike, Hbm) and alike.dims is None and not alike.view:
                 told[other] = replace(alike, dims=dims)
     return told
@@ -40,8 +40,8 @@ def unpacked_sizes(scope: Scope, value: ast.expr, names: list[str | None]) -> di
 
 def _unpacked_shape(scope: Scope, value: ast.expr) -> tuple[str, int] | None:
     """The tensor whose shape ``value`` is, and the dimension that it begins with: ``x.shape``, ``x.shape[1:]``."""
-    if isinstance(value, ast.Name) and value.id in scope.definitions:
-        value = algebra.parse(scope.definitions[value.id])
+    if isinstance(value, ast.Name) and value.id in scope.sizes.definitions:
+        value = algebra.parse(scope.sizes.definitions[value.id])
     first = 0
     if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
         lower = value.slice.lower
@@ -59,37 +59,37 @@ def _asserted_shape(scope: Scope, test: ast.Compare) -> None:
         return
     if not isinstance(shape.value, ast.Name) or not all(_is_steady(scope, size) for size in sizes.elts):
         return
-    tensor = scope.env.get(shape.value.id)
+    tensor = scope.names.env.get(shape.value.id)
     if isinstance(tensor, Hbm) and tensor.dims is not None and len(tensor.dims) == len(sizes.elts):
         for name, size in zip(tensor.dims, sizes.elts, strict=True):
             _asserted_number(scope, name, _number(scope, size))
     dims = tuple(scope.evaluator.render(scope, size) for size in sizes.elts)
     if isinstance(tensor, Hbm) and tensor.dims is None and not tensor.view:
-        scope.env[shape.value.id] = replace(tensor, dims=dims)
+        scope.names.env[shape.value.id] = replace(tensor, dims=dims)
     elif isinstance(tensor, Tile) and tensor.dims is None and not (tensor.view or tensor.blocks):
-        scope.env[shape.value.id] = replace(tensor, dims=dims, ranks=(), perhaps_column=False)
+        scope.names.env[shape.value.id] = replace(tensor, dims=dims, ranks=(), perhaps_column=False)
 
 
 def _asserted_alike(scope: Scope, test: ast.Compare) -> None:
     """The numbers under names that are bound once, and the sizes of tensors, that are said to be equal, always."""
-    if scope.branch or scope.loops or not all(isinstance(operator, ast.Eq) for operator in test.ops):
+    if scope.place.branch or scope.place.loops or not all(isinstance(operator, ast.Eq) for operator in test.ops):
         return
-    known = scope.told.alike
+    known = scope.sizes.told.alike
     sides = [scope.canonical(ast.unparse(side)) for side in (test.left, *test.comparators) if _is_once(scope, side)]
     sides = list(dict.fromkeys(known.get(side, side) for side in sides))
     same = {side: sides[0] for side in sides[1:] if isinstance(algebra.parse(side), ast.Name | ast.Subscript)}
     if same:
         alike = {**{side: same.get(one, one) for side, one in known.items()}, **same}
-        scope.told = replace(scope.told, alike=alike)
+        scope.sizes.told = replace(scope.sizes.told, alike=alike)
 
 
 def _is_once(scope: Scope, side: ast.expr) -> bool:
     """Is an expression a number under a name that is bound once, or a size of a tensor in HBM under such a name?"""
     match side:
         case ast.Name(name):
-            return isinstance(scope.env.get(name), Python) and scope.assigned[name] <= 1
+            return isinstance(scope.names.env.get(name), Python) and scope.names.assigned[name] <= 1
         case ast.Subscript(ast.Attribute(ast.Name(tensor), "shape"), ast.Constant(int())):
-            return isinstance(scope.env.get(tensor), Hbm) and scope.assigned[tensor] <= 1
+            return isinstance(scope.names.env.get(tensor), Hbm) and scope.names.assigned[tensor] <= 1
     return False
 
 
@@ -98,24 +98,27 @@ def _number(scope: Scope, size: ast.expr) -> int | None:
     plain = all(
         isinstance(n, ast.Name | ast.Constant | ast.BinOp | ast.operator | ast.expr_context) for n in walk(size)
     )
-    steady = plain and all(scope.assigned[n.id] <= 1 for n in of_kinds(size, ast.Name))
+    steady = plain and all(scope.names.assigned[n.id] <= 1 for n in of_kinds(size, ast.Name))
     return scope.constant(ast.unparse(size)) if steady else None
 
 
 def _asserted_number(scope: Scope, name: str, number: int | None) -> None:
     """A name that is bound once is said to be a number, always."""
     told = (
-        isinstance(scope.env.get(name), Python) and scope.assigned[name] <= 1 and not scope.branch and not scope.loops
+        isinstance(scope.names.env.get(name), Python)
+        and scope.names.assigned[name] <= 1
+        and not scope.place.branch
+        and not scope.place.loops
     )
     if told and number is not None:
-        scope.definitions.setdefault(name, str(number))
-        scope.env[name] = Python(number > 0)
+        scope.sizes.definitions.setdefault(name, str(number))
+        scope.names.env[name] = Python(number > 0)
 
 
 def _is_steady(scope: Scope, size: ast.expr) -> bool:
     """Is a size made of numbers, and of names that are bound once, to numbers?"""
     names = {n.id for n in of_kinds(size, ast.Name)}
-    once = all(scope.assigned[n] <= 1 and isinstance(scope.env.get(n, Python()), Python) for n in names)
+    once = all(scope.names.assigned[n] <= 1 and isinstance(scope.names.env.get(n, Python()), Python) for n in names)
     return once and all(isinstance(n, ast.Name | ast.Constant | ast.BinOp | ast.operator) for n in walk(size))
 
 
@@ -131,19 +134,19 @@ def asserted_sizes(scope: Scope, test: ast.expr) -> None:
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return
     _asserted_shape(scope, test)
-    if scope.branch or scope.loops:
+    if scope.place.branch or scope.place.loops:
         return
     left, operator, right = test.left, test.ops[0], test.comparators[0]
     number = _number(scope, right)
-    if number is None or any(scope.assigned[n.id] > 1 for n in of_kinds(left, ast.Name)):
+    if number is None or any(scope.names.assigned[n.id] > 1 for n in of_kinds(left, ast.Name)):
         return
     is_zero = isinstance(operator, ast.Eq) and number == 0
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod) and is_zero:
         multiple = (ast.unparse(left.left), ast.unparse(left.right))
-        scope.told = replace(scope.told, multiples=(*scope.told.multiples, multiple))
-    if not isinstance(left, ast.Name) or not isinstance(scope.env.get(left.id), Python):
+        scope.sizes.told = replace(scope.sizes.told, multiples=(*scope.sizes.told.multiples, multiple))
+    if not isinstance(left, ast.Name) or not isinstance(scope.names.env.get(left.id), Python):
         return
     if isinstance(operator, ast.Eq):
         _asserted_number(scope, left.id, number)
     if isinstance(operator, ast.Gt | ast.GtE):
-        scope.env[left.id] = Python(number + isinstance(operator, ast.Gt) > 0)
+        scope.names.env[left.id] = Python(number + isinstance(operator, ast.Gt) > 0)

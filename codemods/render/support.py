@@ -147,11 +147,11 @@ def _check_reached(scope: Scope) -> None:
 
     Who rewrites that one knows what it binds, and needs no function that asks.
     """
-    statement = scope.current
+    statement = scope.place.statement
     if not isinstance(statement, SIMPLE) or not scope.module.stops_where_left:
         return
     for name in of_kinds(statement, ast.Name):
-        if any(scope.lost.get(name.id) is block for block in scope.blocks):
+        if any(scope.names.lost.get(name.id) is block for block in scope.place.blocks):
             help = "rewrite it with that statement, which tells its type and shape"
             raise Refuse(statement, UNSUPPORTED, f"'{name.id}' {AFTER}", help)
 

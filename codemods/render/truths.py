@@ -70,7 +70,7 @@ def check_augmented(scope: Scope, statement: ast.AugAssign) -> None:
     """Refuse ``a &= b`` of a Python value and a truth value, for which Beta 2 has no such operator."""
     word = _WORDS.get(type(statement.op))
     target = statement.target
-    own = isinstance(target, ast.Name) and type(scope.env.get(target.id)) is Python
+    own = isinstance(target, ast.Name) and type(scope.names.env.get(target.id)) is Python
     if word is not None and own and _is_truth(scope, statement.value):
         what = "a truth value in an operation in place, which Beta 2 has for numbers only"
         raise Refuse(statement, LANGUAGE, what, f"write {ast.unparse(target)} = {ast.unparse(target)} {word} ...")
@@ -99,7 +99,7 @@ def _is_truth(scope: Scope, node: ast.expr, seen: tuple[str, ...] = ()) -> bool:
         return _asks(scope, node)
     if isinstance(node, ast.Name) and node.id in seen:  # of truth values, it is one itself
         return True
-    if isinstance(node, ast.Name) and type(scope.env.get(node.id)) is Python:
+    if isinstance(node, ast.Name) and type(scope.names.env.get(node.id)) is Python:
         values = assigned(scope.function, node.id)
         return bool(values) and all(_is_truth(scope, value, (*seen, node.id)) for value in values)
     return False
@@ -119,7 +119,7 @@ def is_number(scope: Scope, node: ast.expr) -> bool:
         part = pending.pop()
         if isinstance(part, ast.Attribute) and part.attr in ("shape", "ndim"):
             continue
-        if isinstance(part, ast.Name) and not isinstance(scope.env.get(part.id), Python):
+        if isinstance(part, ast.Name) and not isinstance(scope.names.env.get(part.id), Python):
             return False
         pending += children(part)
     return True

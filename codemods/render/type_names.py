@@ -31,7 +31,7 @@ def is_dtype(scope: Scope, node: ast.expr) -> bool:
         return is_dtype(scope, node.body) and is_dtype(scope, node.orelse)
     if isinstance(node, ast.Call):
         return _is_named(scope, node)
-    if isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), DType):
+    if isinstance(node, ast.Name) and isinstance(scope.names.env.get(node.id), DType):
         return True
     if (
         isinstance(node, ast.Attribute)
@@ -47,7 +47,7 @@ def is_dtype(scope: Scope, node: ast.expr) -> bool:
 
 def _is_named(scope: Scope, node: ast.Call) -> bool:
     """Is a call ``getattr(nl, config.lse_dtype)``: the data type that a string names?"""
-    builtin = isinstance(node.func, ast.Name) and node.func.id == "getattr" and "getattr" not in scope.assigned
+    builtin = isinstance(node.func, ast.Name) and node.func.id == "getattr" and "getattr" not in scope.names.assigned
     if not builtin or len(node.args) != 2 or node.keywords or scope.qualified(node.args[0]) != "nl":
         return False
     name = node.args[1]
@@ -65,7 +65,7 @@ def named_dtype(scope: Scope, node: ast.Call) -> str | None:
 
 def itemsize(scope: Scope, dtype: str) -> str:
     """Source text of the bytes of one element of type ``dtype``: a number where source tells, else a computation."""
-    known = scope.itemsizes.get(dtype)
+    known = scope.sizes.itemsizes.get(dtype)
     if known is not None:
         return known
     text = _itemsize(scope, ast.parse(dtype, mode="eval").body)
@@ -95,9 +95,9 @@ def limit(scope: Scope, node: ast.Attribute) -> str | None:
 
 def _itemsize(scope: Scope, node: ast.expr) -> str | None:
     if isinstance(node, ast.Name):
-        value = scope.env.get(node.id)
-        if isinstance(value, DType) and node.id in scope.dtypes:
-            return _itemsize(scope, ast.parse(scope.dtypes[node.id], mode="eval").body)
+        value = scope.names.env.get(node.id)
+        if isinstance(value, DType) and node.id in scope.names.dtypes:
+            return _itemsize(scope, ast.parse(scope.names.dtypes[node.id], mode="eval").body)
         bound = scope.module.symbols.imports.get(node.id)
         return str(ITEMSIZE[bound.alias.name]) if bound and bound.alias.name in ITEMSIZE and value is None else None
     if isinstance(node, ast.IfExp):

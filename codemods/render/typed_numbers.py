@@ -77,7 +77,7 @@ def _uses(scope: Scope, node: ast.Call, parents: dict[ast.AST, ast.AST]) -> Iter
         yield node
         return
     target = statement.targets[0]
-    if not isinstance(target, ast.Name) or scope.assigned[target.id] != 1:
+    if not isinstance(target, ast.Name) or scope.names.assigned[target.id] != 1:
         yield node
         return
     for use in walk(scope.function):

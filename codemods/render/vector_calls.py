@@ -63,7 +63,7 @@ def is_unread(scope: Scope, node: ast.Call) -> bool:
 
 def _is_current(scope: Scope, node: ast.Call) -> bool:
     """Does a call stand in the statement that is being rewritten? What names stand for elsewhere is not known yet."""
-    line, current = getattr(node, "lineno", None), scope.current
+    line, current = getattr(node, "lineno", None), scope.place.statement
     return current is None or line is None or current.lineno <= line <= (current.end_lineno or current.lineno)
 
 
@@ -74,7 +74,7 @@ def callee_of(scope: Scope, node: ast.Call) -> Callee | None:
         if owner is not None:
             return method_call(owner, node.func.attr)
     function = scope.evaluator.module_function(scope, node)
-    if function is None or isinstance(scope.env.get(function.name), Function):
+    if function is None or isinstance(scope.names.env.get(function.name), Function):
         return None
     home = function.home or scope.module
     plain = all(home.symbols.decorator(d) in KERNEL_DECORATORS for d in function.node.decorator_list)
@@ -84,7 +84,7 @@ def callee_of(scope: Scope, node: ast.Call) -> Callee | None:
 def _owner(scope: Scope, node: ast.expr) -> Value | None:
     """The object, or the class, that a method is called on."""
     cls = class_named(scope.module, node)
-    if cls is not None and not (isinstance(node, ast.Name) and node.id in scope.env):
+    if cls is not None and not (isinstance(node, ast.Name) and node.id in scope.names.env):
         return ClassItself(cls)
     of = class_of(scope, node) if isinstance(node, ast.Name | ast.Attribute) else None
     return Thing(scope.source.segment(node), of) if of is not None else None
@@ -133,12 +133,12 @@ def _followed(facts: Facts, node: ast.Call, callee: Callee) -> Value | Undecided
 def _plan(scope: Scope, facts: Facts) -> None:
     """The statements that a followed call needs, and the names that they bind."""
     for text in facts.statements:
-        if New(text) not in scope.out:
-            scope.out.append(New(text))  # whatever a mask says: Beta 1 ran it, too
+        if New(text) not in scope.output.lines:
+            scope.output.lines.append(New(text))  # whatever a mask says: Beta 1 ran it, too
     for name in facts.given.values():
         if name.isidentifier():
-            scope.env[name] = Python()
-            scope.assigned[name] += 1
+            scope.names.env[name] = Python()
+            scope.names.assigned[name] += 1
 
 
 def unpacked(scope: Scope, node: ast.Call) -> Several | None:
@@ -194,7 +194,7 @@ def _given(scope: Scope, node: ast.expr) -> Value:
         cls = class_of(scope, node)
         if cls is not None:
             return Thing(scope.source.segment(node), cls)
-    value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+    value = scope.names.env.get(node.id) if isinstance(node, ast.Name) else None
     if isinstance(value, Hbm) or (isinstance(value, Tile) and not value.blocks and not value.view):
         return Text(render(scope, node))
     if any(isinstance(n, ast.Call) and not is_pure(scope, n) for n in walk(node)):

@@ -28,7 +28,7 @@ HELP = "write the vectors with nl.arange"
 def _short_rank(scope: Scope, node: ast.expr, loose: list[Index], rank: int) -> Shorter | None:
     """The rank that vectors of an open rank may have besides ``rank``; ``None`` where no vector's is open."""
     short = loose[0].loose if loose else None
-    scope.has_loose = scope.has_loose or short is not None
+    scope.masks.has_loose = scope.masks.has_loose or short is not None
     if any(v.loose != short or v.ndim != rank for v in loose):
         raise Refuse(node, CODE, LOOSE, HELP)
     return short
@@ -105,9 +105,9 @@ def _ones(sizes: tuple[str, ...]) -> str:
 
 def _assert(scope: Scope, condition: str) -> None:
     """The kernel asserts a condition on sizes, once in a block."""
-    if condition not in scope.sizes:
-        scope.out.append(asserting(condition, "index vectors of one number of dimensions"))
-        scope.sizes[condition] = "True"
+    if condition not in scope.sizes.named:
+        scope.output.lines.append(asserting(condition, "index vectors of one number of dimensions"))
+        scope.sizes.named[condition] = "True"
 
 
 def check_sum(node: ast.expr, a: Index, b: Index) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def ask(scope: Scope, name: str) -> None:
     """Ask for the sizes of ``name`` to have a name in the next attempt, if only they differ."""
-    if scope.outer is None and name not in scope.resized and _differ_in_size(scope, name):
+    if scope.outer is None and name not in scope.sizes.resized and _differ_in_size(scope, name):
         scope.module.plan.to_resize.add((scope.module.path, scope.function.lineno, name))
 
 
@@ -39,7 +39,7 @@ def _differ_in_size(scope: Scope, name: str) -> bool:
         if nested and any(is_name(n, name) or (isinstance(n, ast.arg) and n.arg == name) for n in walk(node)):
             return False
     forms = {_form(scope, node.value) for node in plain}
-    return len(plain) == scope.assigned[name] > 1 and len(forms) == 1 and "" not in forms
+    return len(plain) == scope.names.assigned[name] > 1 and len(forms) == 1 and "" not in forms
 
 
 def _form(scope: Scope, node: ast.expr) -> str:
@@ -60,26 +60,26 @@ def begin(scope: Scope) -> None:
         if (path, line) == (scope.module.path, scope.function.lineno)
     ]
     for name in sorted(asked) if scope.outer is None else ():
-        scope.resized[name] = scope.fresh(f"{name}_size")
-        scope.assigned[scope.resized[name]] = scope.assigned[name]
+        scope.sizes.resized[name] = scope.fresh(f"{name}_size")
+        scope.names.assigned[scope.sizes.resized[name]] = scope.names.assigned[name]
 
 
 def bound_sizes(scope: Scope, statement: ast.stmt) -> set[str]:
     """The names of sizes that a statement binds."""
-    return {scope.resized[name] for name in bound_by(statement) if name in scope.resized}
+    return {scope.sizes.resized[name] for name in bound_by(statement) if name in scope.sizes.resized}
 
 
 def with_named_size(scope: Scope, name: str, vector: Index) -> Index:
     """Bind the name of the size; the vector has that size from here on."""
-    size = scope.resized[name]
+    size = scope.sizes.resized[name]
     kill(scope, size)
     (term,) = vector.terms
     scope.emit(f"{size} = {term.axis.size}")
-    scope.env[size] = Python()
+    scope.names.env[size] = Python()
     return replace(vector, terms=(replace(term, axis=new_axis("0", size, name)),))
 
 
 def restored(scope: Scope, statement: ast.For, name: str) -> None:
     """The size that a vector had before a loop, again at the start of each iteration: Beta 1 traced the body once."""
-    size = scope.resized[name]
+    size = scope.sizes.resized[name]
     scope.module.plan.edits.keep_over(statement, size, scope.fresh(f"{size}_before_loop"))

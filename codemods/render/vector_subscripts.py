@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def vector_subscripts(scope: Scope, name: str) -> Iterator[ast.Subscript]:
     """The subscripts of the parameter ``name`` that hold an index vector; none where it is bound again."""
-    for node in _subscripts_of(scope.function, name) if scope.assigned[name] == 1 else ():
+    for node in _subscripts_of(scope.function, name) if scope.names.assigned[name] == 1 else ():
         elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         yield from [node] if any(_is_vector(scope, element, ()) for element in elements) else []
 
@@ -77,7 +77,7 @@ def _is_vector(scope: Scope, node: ast.expr, seen: tuple[str, ...]) -> bool:
         return node.attr in COMPONENTS and _is_vector(scope, node.value, seen)
     if not isinstance(node, ast.Name) or node.id in seen:
         return False
-    if isinstance(scope.env.get(node.id), Index | Grid):
+    if isinstance(scope.names.env.get(node.id), Index | Grid):
         return True
     values = _bound_to(scope, node.id)
     return bool(values) and all(_is_vector(scope, value, (*seen, node.id)) for value in values)
@@ -91,4 +91,4 @@ def _bound_to(scope: Scope, name: str) -> list[ast.expr]:
             for target in statement.targets:
                 names = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
                 values += [statement.value for n in names if isinstance(n, ast.Name) and n.id == name]
-    return values if len(values) == scope.assigned[name] else []
+    return values if len(values) == scope.names.assigned[name] else []

@@ -34,7 +34,7 @@ def affine_select(call: Call) -> Instruction:
     data = of_rank(call.scope, call.tensor("on_true_tile"), ndim)
     if data.dims is None:
         raise call.refuse(CODE, "a tile whose shape is not known", "write pattern= and offset= by hand")
-    if not call.scope.direct:
+    if not call.scope.memory.direct:
         data = in_sbuf(call.scope, call.node, data)
     assert data.dims is not None
     offset, steps = _difference(call, mask.comparison, data.dims)

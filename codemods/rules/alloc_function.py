@@ -72,7 +72,7 @@ def _function(scope: Scope, node: ast.expr, rank: int) -> tuple[str, list[str]]:
     function = _named_function(scope, node)
     if function is not None:
         _check_state(scope, node, function.node)
-        return lift(scope, function) if function.name in scope.env else (function.name, [])
+        return lift(scope, function) if function.name in scope.names.env else (function.name, [])
     what = "has no name" if isinstance(node, ast.Lambda) else "the source does not show"
     raise Refuse(
         node,
@@ -84,7 +84,7 @@ def _function(scope: Scope, node: ast.expr, rank: int) -> tuple[str, list[str]]:
 
 def _check_state(scope: Scope, node: ast.expr, function: ast.FunctionDef) -> None:
     """Raise :class:`Refuse` unless each call of a function, or of what a factory makes, gives the same address."""
-    around = scope.outermost if function.name in scope.env else None
+    around = scope.outermost if function.name in scope.names.env else None
     made = [(inner, function) for inner in function.body if isinstance(inner, ast.FunctionDef)]
     states = [state_of(scope.module, each, outer) for each, outer in [(function, around), *made]]
     state = next(filter(None, states), "")
@@ -100,7 +100,7 @@ def _check_state(scope: Scope, node: ast.expr, function: ast.FunctionDef) -> Non
 def _named_function(scope: Scope, node: ast.expr) -> Function | None:
     if not isinstance(node, ast.Name):
         return None
-    nested = scope.env.get(node.id)
+    nested = scope.names.env.get(node.id)
     return nested if isinstance(nested, Function) else _module_function(scope, node.id)
 
 

@@ -74,7 +74,7 @@ def drop_globals(module: Module) -> None:
 def _check_place(scope: Scope, call: ast.Call) -> None:
     if scope.outer is not None or not scope.decorated:
         raise Refuse(call, CODE, "an allocator object in a helper", "pass the address to the helper")
-    if any(loop.traced_once for loop in scope.loops):
+    if any(loop.traced_once for loop in scope.place.loops):
         raise Refuse(
             call,
             CODE,

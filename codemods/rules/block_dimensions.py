@@ -205,7 +205,7 @@ def uses(scope: Scope, name: str, rank: int) -> Uses:
     inner = (node for node in of_kinds(function, ast.FunctionDef, ast.Lambda) if node is not function)
     nested = any(name in uses_by_name(node) for node in inner)
     other = ""
-    if scope.assigned[name] != 1:
+    if scope.names.assigned[name] != 1:
         other = f"'{name}' is bound more than once"
     elif len(subscripts) != seen or any(len(_indices(s)) < rank for s in subscripts):
         other = "it is used otherwise than block by block"
@@ -329,7 +329,7 @@ def advanced_address(scope: Scope, plan: Plan) -> ast.expr | None:
     if not isinstance(plan.buffer, Allocator) or plan.buffer.kind != "mod_alloc":
         return None
     base = next((k.value for k in plan.buffer.call.keywords if k.arg == "base_addr"), None)
-    advanced = base is not None and any(isinstance(n, ast.Name) and scope.assigned[n.id] > 1 for n in walk(base))
+    advanced = base is not None and any(isinstance(n, ast.Name) and scope.names.assigned[n.id] > 1 for n in walk(base))
     return base if advanced else None
 
 
@@ -341,7 +341,9 @@ def _change(scope: Scope, plan: Plan, loops: Sequence[ast.For]) -> str:
     kept = scope.module.options.blocks == "loop" and advanced_address(scope, plan) is not None
     read = _read_by(plan, kept)
     closure = set().union(*(names_read_by_nested(scope.outermost).get(name, ()) for name in read))
-    if any(scope.assigned[name] > 1 for name in read | closure) or not all(_is_its_own(scope, loop) for loop in loops):
+    if any(scope.names.assigned[name] > 1 for name in read | closure) or not all(
+        _is_its_own(scope, loop) for loop in loops
+    ):
         return "a size or an address of it changes"
     is_computed = isinstance(plan.buffer, Allocator) and plan.buffer.kind == "alloc"
     objects = closure | read if is_computed else closure
@@ -369,7 +371,7 @@ def _read_by(plan: Plan, kept: bool) -> set[str]:
 def _changed_objects(scope: Scope) -> set[str]:
     """The Python objects that the function changes in place."""
     found = changes(scope.module, scope.outermost, scope.function.body)
-    return {c.name for c in found if not c.stored or isinstance(scope.env.get(c.name), Python)}
+    return {c.name for c in found if not c.stored or isinstance(scope.names.env.get(c.name), Python)}
 
 
 def _statements_of(scope: Scope, plan: Plan, found: Uses) -> list[ast.stmt]:
@@ -419,7 +421,7 @@ def _takes(scope: Scope, node: ast.AST, child: ast.AST) -> bool:
 def _is_operand(scope: Scope, named: list[ast.Name]) -> bool:
     """Is one name bound once, and only read as an operand of the language?"""
     name = named[0].id if len(named) == 1 else ""
-    if not name or scope.assigned[name] != 1:
+    if not name or scope.names.assigned[name] != 1:
         return False
     calls = [
         c for c in of_kinds(scope.function, ast.Call) if (scope.qualified(c.func) or "").startswith(("nl.", "nisa."))

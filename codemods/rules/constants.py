@@ -39,7 +39,7 @@ def constant_operand(scope: Scope, node: ast.Call) -> Operand:
     """A constant that is written where it is used, under a name of its own."""
     name = scope.fresh("constant")
     value = shared_constant(scope, name, node)
-    scope.env[name] = value
+    scope.names.env[name] = value
     return Operand(name, value, value.dims, nl=scope.nl, axes=(None, None))
 
 

@@ -48,8 +48,8 @@ def rewrite(scope: Scope, loop: ast.For) -> None:
     bounds = [_bound(scope, argument) for argument in call.args]
     first, last = bounds if len(bounds) == 2 else ("0", bounds[0])
     scope.module.plan.edits.expressions[call] = f"{scope.nl}.dynamic_range({first}, {last}, 1)"
-    scope.module.plan.edits.before.setdefault(loop, []).extend(scope.out)
-    scope.out = []
+    scope.module.plan.edits.before.setdefault(loop, []).extend(scope.output.lines)
+    scope.output.lines = []
 
 
 def _bound(scope: Scope, node: ast.expr) -> str:
@@ -61,7 +61,7 @@ def _bound(scope: Scope, node: ast.expr) -> str:
     if not isinstance(view, Operand) or view.space == "hbm":
         raise Refuse(node, CODE, "the bound of a loop is not known to be a tile", "load it into SBUF first")
     register = scope.fresh(f"{view.base if view.base.isidentifier() else 'tile'}_register")
-    scope.out += [
+    scope.output.lines += [
         New(f"{register} = {scope.nisa}.register_alloc()"),
         New(f"{scope.nisa}.register_load({register}, {view.text(())})"),
     ]

@@ -179,7 +179,7 @@ def _column_repeated(call: Call, instruction: Instruction, a: Operand, b: Operan
             return replace(instruction, arguments=given, dims=other.dims, like=other.like)
     named = dict(instruction.arguments)
     operator, _, token = str(named["op"]).rpartition(".")
-    plain = operator == call.scope.nl and "engine" not in named and not call.scope.direct
+    plain = operator == call.scope.nl and "engine" not in named and not call.scope.memory.direct
     traced = combined_as_traced(call.scope, token, a, b, instruction.dtype) if plain else None
     return instruction if traced is None else replace(traced, explicit=instruction.explicit)
 
@@ -263,7 +263,7 @@ def _double_row(call: Call) -> str:
 def _double_product(call: Call, given: list[tuple[str, Operand | str]]) -> Instruction:
     """A matmul of (K, 2, M) and (K, 2, N)."""
     sides = [value.dims for _, value in given[:2] if isinstance(value, Operand)]
-    if call.scope.clamps or len(sides) != 2 or any(dims is None or len(dims) != 3 for dims in sides):
+    if call.scope.masks.clamps or len(sides) != 2 or any(dims is None or len(dims) != 3 for dims in sides):
         raise call.refuse(CODE, "a double row matmul of tiles that are not (K, 2, columns)", "write it by hand")
     dims = tuple(size[2] for size in sides if size is not None)
     return Instruction("nc_matmul", given, dims, f"{call.scope.nl}.float32", "psum", cut=False)
@@ -329,7 +329,7 @@ def nc_transpose(call: Call) -> Instruction:
     if isinstance(data, str):
         raise call.refuse(CODE, "the operand 'data' of nc_transpose is not known to be a tensor", "pass a tile")
     engine = _engine(call)
-    if engine != "vector" and data.perhaps_psum and not call.scope.direct:
+    if engine != "vector" and data.perhaps_psum and not call.scope.memory.direct:
         data = _read_from_psum(call, engine, data)
         given = [(name, data if name == "data" else value) for name, value in given]
     dtype, turned = call.dtype(), _turned(call, given, data, "sbuf" if engine == "vector" else "psum")
@@ -345,7 +345,7 @@ def _engine(call: Call) -> str:
         return ""
     scope = call.scope
     node: ast.expr = call.arguments["engine"]
-    known = scope.definitions.get(node.id) if isinstance(node, ast.Name) else None
+    known = scope.sizes.definitions.get(node.id) if isinstance(node, ast.Name) else None
     name = (scope.qualified(algebra.parse(known) if known else node) or "").rpartition(".")[2]
     engine = name.removesuffix("_engine")
     if engine not in ("vector", "tensor", "unknown"):
@@ -376,7 +376,7 @@ def _turned(call: Call, given: list[tuple[str, Operand | str]], data: Operand, s
 
         return Instruction("nc_transpose", given, None, data.dtype, space, cut=False, ranked=ranked)
     dims = (algebra.multiply(*data.dims[1:]), data.dims[0])
-    if len(data.dims) > 2 and any(clamp.position for clamp in call.scope.clamps.values()):
+    if len(data.dims) > 2 and any(clamp.position for clamp in call.scope.masks.clamps.values()):
         raise call.refuse(MASKS, "a mask on one of several free dimensions of a transpose", "clamp the data by hand")
     cut_data = cut_and_move(call, data, (1, 0) if len(data.dims) == 2 else (1, *[None] * (len(data.dims) - 1)))
     given = [(name, cut_data if name == "data" else value) for name, value in given]
@@ -456,7 +456,7 @@ def _traced_reduction(call: Call, given: list[tuple[str, Operand | str]], data: 
         raise call.refuse(
             CODE, "a reduction with keepdims= over axes that are no literals", "write the axes as numbers"
         )
-    if scope.clamps:
+    if scope.masks.clamps:
         raise call.refuse(
             MASKS, "a mask on index vectors of a reduction over axes that are no literals", "clamp the data"
         )
@@ -477,10 +477,10 @@ def cut_and_move(call: Call, data: Operand, keeps: tuple[int | None, ...], rank:
     ``keeps`` says which dimension of the result each dimension of ``data`` becomes.
     """
     scope = call.scope
-    clamps = list(scope.clamps.values())
+    clamps = list(scope.masks.clamps.values())
     if not clamps:
         return data
-    scope.clamps = kept(clamps, keeps, rank)
+    scope.masks.clamps = kept(clamps, keeps, rank)
     return cut(scope, call.node, data, clamps)
 
 

@@ -51,9 +51,9 @@ def columns(call: Call) -> Instruction:
         raise call.refuse(CODE, f"{call.name} of a tile whose shape is not known", "declare the destination")
     natural = f"{call.scope.nl}.uint32" if function == "nc_find_index8" else operand.dtype
     dtype = call.dtype()
-    if call.scope.clamps and operand.dims is not None:
+    if call.scope.masks.clamps and operand.dims is not None:
         views = {data: cut_and_move(call, operand, (0, *[None] * (len(operand.dims) - 1)))}
-        rest = list(call.scope.clamps.values())
+        rest = list(call.scope.masks.clamps.values())
         for name, value in given:
             if name != data and isinstance(value, Operand):
                 views[name] = cut(call.scope, call.node, value, rest)
@@ -76,7 +76,7 @@ def gather(call: Call) -> Instruction:
     data, indices = (dict(given)[name] for name in ("data", "indices"))
     if isinstance(data, str) or isinstance(indices, str):
         raise call.refuse(CODE, f"the operands of {call.name} are not known to be tensors", "pass tiles")
-    if call.scope.clamps:
+    if call.scope.masks.clamps:
         raise call.refuse(CODE, f"a mask on {call.name}", "cut the operands by hand, and declare the destination")
     if call.dtype() is not None:
         raise call.refuse(CODE, f"{call.name} with another type than that of 'data'", "copy the result into a tile")
@@ -141,7 +141,7 @@ def _as_wide(call: Call, predicate: Operand | str, dst: Operand) -> Operand | st
     scope, own, wide = call.scope, predicate.dims, dst.dims
     column = all(scope.constant(n) == 1 for n in own[1:]) and not all(scope.constant(n) == 1 for n in wide[1:])
     same = scope.equal(algebra.multiply("1", *own[1:]), algebra.multiply("1", *wide[1:]))
-    if scope.clamps or not (column or (len(own) < len(wide) and not same)):
+    if scope.masks.clamps or not (column or (len(own) < len(wide) and not same)):
         return predicate
     kept = own[:1] if column else own
     for n, size in zip(kept, wide, strict=False):
@@ -159,7 +159,7 @@ def iota(call: Call) -> Instruction:
     if value is None and not may_be_no_number(call.scope, expression):
         value = Index(0, (), render(call.scope, expression))
     dtype = call.dtype()
-    if not isinstance(value, Index) or dtype is None or call.scope.clamps:
+    if not isinstance(value, Index) or dtype is None or call.scope.masks.clamps:
         raise call.refuse(CODE, "an iota that is not one affine index expression", "write pattern= and offset= by hand")
     rank = max(value.ndim, 2)
     sizes, steps, offset = ["1"] * rank, ["0"] * rank, value.offset
@@ -187,7 +187,7 @@ def dma_transpose(call: Call) -> Instruction:
     axes = render(call.scope, call.arguments["axes"]) if call.has("axes") else "(1, 0)"
     src = of_rank(call.scope, call.tensor("src"), 2)
     two = src.dims is not None and len(src.dims) == 2 and axes.strip("[]()") == "1, 0"
-    if not two or src.dims is None or call.scope.clamps:
+    if not two or src.dims is None or call.scope.masks.clamps:
         raise call.refuse(CODE, "a dma_transpose that is not of two dimensions", "write it with four dimensions")
     if call.has("dtype") and not call.scope.same_dtype(call.dtype(), src.dtype):
         raise call.refuse(

@@ -78,7 +78,7 @@ def _field(call: Call) -> Operand | None:
     chain = dotted(node) if isinstance(node, ast.Attribute) else None
     if not isinstance(node, ast.Attribute) or chain is None or operand(scope, node) is not None:
         return None
-    if type(scope.env.get(chain[0])) not in (Python, Absent, Object):
+    if type(scope.names.env.get(chain[0])) not in (Python, Absent, Object):
         return None
     text = ast.unparse(node)
     if changing_part(scope, node):
@@ -102,10 +102,10 @@ def _filled(call: Call, dst: Operand) -> Operand:
         raise call.refuse(CODE, "the value of nl.store is not known to be a tensor or a number", "store a tile")
     if dst.dims is None or len(dst.dims) < 2 or dst.dtype is None:
         raise call.refuse(CODE, "a number stored to a place whose shape is not known", "fill a tile, then copy it")
-    clamps, call.scope.clamps = call.scope.clamps, {}
+    clamps, call.scope.masks.clamps = call.scope.masks.clamps, {}
     fill = Instruction("memset", [("value", render(call.scope, node))], dst.dims, dst.dtype)
     tile = materialized(call.scope, call.node, fill)
-    call.scope.clamps = clamps
+    call.scope.masks.clamps = clamps
     return replace(tile, axes=dst.axes)
 
 
@@ -122,7 +122,7 @@ def store(call: Call, stays: Operand | None) -> tuple[Operand, Operand]:
     if value.space == "hbm":
         raise call.refuse(CODE, "nl.store of a tensor in HBM", "use nisa.dma_copy")
     if value.perhaps_psum:
-        if call.scope.direct:
+        if call.scope.memory.direct:
             raise call.refuse(CODE, "nl.store of a PSUM tile in a direct-allocation kernel", "copy it to SBUF first")
         value = in_sbuf(call.scope, call.node, value)
     return dst, value

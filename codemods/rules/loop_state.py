@@ -57,15 +57,15 @@ GOLDENS = ("python_state", "running_counter", "return_in_loop")
 
 def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
     """Names whose value one iteration hands to the next: Beta 1 traced the body once, so they advance once (NKI004)."""
-    carried = [n for n in carried_names(statement, scope.outermost) if n not in targets and n in scope.env]
+    carried = [n for n in carried_names(statement, scope.outermost) if n not in targets and n in scope.names.env]
     for name in carried:
-        if name in scope.resized:
+        if name in scope.sizes.resized:
             restored(scope, statement, name)
     if not carried:
         return
     scope.apply(CODE, statement)
     for name in carried:
-        value = scope.env[name]
+        value = scope.names.env[name]
         if type(value) is not Value and not isinstance(value, Python | DType | Tile | Hbm | Several):
             continue
         saved = _saved_already(scope, statement, name)
@@ -78,7 +78,7 @@ def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
 def _saved_already(scope: Scope, statement: ast.For, name: str) -> str:
     """What holds the value of a name in front of a loop: saved before the loop around it, which binds it nowhere else
     on the way; nothing where nothing does."""
-    around = scope.loops[-1].statement if scope.loops else None
+    around = scope.place.loops[-1].statement if scope.place.loops else None
     elsewhere = any(name in node.names for node in of_kinds(scope.outermost, ast.Nonlocal, ast.Global))
     if not isinstance(around, ast.For) or not any(s is statement for s in around.body) or elsewhere:
         return ""
@@ -104,11 +104,11 @@ def drop_needless(scope: Scope, statement: ast.For) -> None:
 def check_last(scope: Scope, statement: ast.Return) -> None:
     """Raise :class:`Refuse` unless a ``return`` can move behind the loops that it ends, and that end the function."""
     body = scope.function.body
-    for loop in scope.loops:
+    for loop in scope.place.loops:
         if body[-1] is not loop.statement or not loop.traced_once:
             break
         body = loop.statement.body
-    inside = bound_in_body(scope.loops[0].statement) | {loop.variable for loop in scope.loops}
+    inside = bound_in_body(scope.place.loops[0].statement) | {loop.variable for loop in scope.place.loops}
     read = {n.id for n in of_kinds(statement, ast.Name)}
     if body[-1] is not statement or read & inside:
         raise Refuse(
@@ -124,28 +124,28 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> d
 
     Returns what the names are at its head that the loop carries.
     """
-    carried = [name for name in carried_names(statement, scope.outermost) if name in scope.env]
+    carried = [name for name in carried_names(statement, scope.outermost) if name in scope.names.env]
     for name in carried:
-        value = scope.env[name]
+        value = scope.names.env[name]
         if type(value) is Python and _becomes_tile(scope, statement, name):
-            scope.env[name] = Value()  # a number in the first iteration only
+            scope.names.env[name] = Value()  # a number in the first iteration only
         elif type(value) is Python:
-            scope.env[name] = Python()  # positive at first, perhaps
+            scope.names.env[name] = Python()  # positive at first, perhaps
         elif (
             isinstance(value, ERASED | Slice)
-            and name not in scope.resized
+            and name not in scope.sizes.resized
             and not _bound_alike(scope, statement, name, value)
         ):
-            scope.env[name] = Gone("changes from one iteration to the next")
+            scope.names.env[name] = Gone("changes from one iteration to the next")
         elif isinstance(value, Absent) and _computed(scope, statement, name):
-            scope.env[name] = Value()  # None in the first iteration, a tensor in those after it
-            scope.none_at_first.add(name)
+            scope.names.env[name] = Value()  # None in the first iteration, a tensor in those after it
+            scope.names.none_at_first.add(name)
         elif isinstance(value, Object | Flag | Numbers | Several | Constant | Function):
-            scope.env[name] = _of_any_pass(value)
-        scope.env[name] = at_head(scope, statement, name, scope.env[name])
-        if type(scope.env[name]) is Value:
-            scope.unknown_results.add(name)
-    return {name: scope.env[name] for name in carried}
+            scope.names.env[name] = _of_any_pass(value)
+        scope.names.env[name] = at_head(scope, statement, name, scope.names.env[name])
+        if type(scope.names.env[name]) is Value:
+            scope.names.unknown_results.add(name)
+    return {name: scope.names.env[name] for name in carried}
 
 
 def _of_any_pass(value: Value) -> Value:
@@ -162,17 +162,17 @@ def _bound_alike(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, 
     nodes = [n for s in loop.body for n in walk(s)]
     stores = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
     made = [n.value for n in nodes if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [name]]
-    if len(stores) != len(made) or scope.out or not all(_is_steady(scope, loop, m) for m in made):
+    if len(stores) != len(made) or scope.output.lines or not all(_is_steady(scope, loop, m) for m in made):
         return False
     found = [scope.attempt(index_value, scope, m) for m in made]
     known = [other for other in found if isinstance(other, Value)]
-    return len(known) == len(found) and not scope.out and all(merge(value, other) is value for other in known)
+    return len(known) == len(found) and not scope.output.lines and all(merge(value, other) is value for other in known)
 
 
 def _is_steady(scope: Scope, loop: ast.For | ast.While | ast.With, value: ast.expr) -> bool:
     """Is an expression plain, and of names that nothing binds again?"""
     names = {n.id for n in of_kinds(value, ast.Name)}
-    changing = bound_by(loop) | {n for n in names if scope.assigned[n] > 1}
+    changing = bound_by(loop) | {n for n in names if scope.names.assigned[n] > 1}
     return all(isinstance(n, _PLAIN) for n in walk(value)) and not names & changing
 
 
@@ -203,7 +203,7 @@ def _becomes_tile(
         if any(call in HANDLERS for call in calls):
             return True
         names = [] if calls else [n for n in names_taken(bound.value) if n != name]
-        if any(isinstance(scope.env.get(n), Tile) or _becomes_tile(scope, loop, n, seen | {name}) for n in names):
+        if any(isinstance(scope.names.env.get(n), Tile) or _becomes_tile(scope, loop, n, seen | {name}) for n in names):
             return True
     return False
 
@@ -213,7 +213,7 @@ def none_at_first(scope: Scope, test: ast.expr) -> tuple[str, bool] | None:
     if not (isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1):
         return None
     name, other, operator = test.left.id, test.comparators[0], test.ops[0]
-    if name not in scope.none_at_first or type(scope.env.get(name)) is not Value:
+    if name not in scope.names.none_at_first or type(scope.names.env.get(name)) is not Value:
         return None
     if not (isinstance(other, ast.Constant) and other.value is None):
         return None
@@ -235,9 +235,9 @@ def check_same_tensor(scope: Scope, statement: ast.If, name: str, first: Value |
 def report_objects(scope: Scope, loop: ast.For) -> None:
     """Objects that the body changes in place: Beta 1 traced it once, so they changed once; Beta 2 does it each time."""
     numbers = {n.id for n in of_kinds(loop.target, ast.Name)}
-    numbers |= {around.variable for around in scope.loops if counted(scope, around.statement) is not None}
+    numbers |= {around.variable for around in scope.place.loops if counted(scope, around.statement) is not None}
     for change in changes(scope.module, scope.outermost, loop.body):
-        known = scope.env.get(change.name)
+        known = scope.names.env.get(change.name)
         unknown = type(known) is Value or isinstance(known, Gone)
         tensor = isinstance(known, Hbm | Tile) or (change.stored and (unknown or _holds_tensors(change, known)))
         tensor = tensor or (change.stored and known is None and _binds_tensors(scope, loop, change.name))

@@ -61,8 +61,8 @@ def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
     An operand that is a computation itself has a mask of its own, or none.
     """
     keyword = next((k for k in node.keywords if k.arg == "mask"), None) if isinstance(node, ast.Call) else None
-    saved = scope.clamps, scope.guards, scope.stairs
-    scope.clamps, scope.guards, scope.stairs = {}, (), None
+    saved = scope.masks.clamps, scope.output.guards, scope.masks.stairs
+    scope.masks.clamps, scope.output.guards, scope.masks.stairs = {}, (), None
     try:
         if keyword is None or (isinstance(keyword.value, ast.Constant) and keyword.value.value is None):
             yield
@@ -71,26 +71,26 @@ def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
         scope.apply(CODE, node)
         scope.guard(mask.conditions)
         if len(mask.ties) == 1 and not mask.bounds:
-            scope.stairs = staircase(scope, keyword.value, mask.ties[0])
-            scope.clamps[0] = scope.stairs.clamp
+            scope.masks.stairs = staircase(scope, keyword.value, mask.ties[0])
+            scope.masks.clamps[0] = scope.masks.stairs.clamp
         else:
             clip(scope, keyword.value, mask)
         yield
     finally:
-        scope.clamps, scope.guards, scope.stairs = saved
+        scope.masks.clamps, scope.output.guards, scope.masks.stairs = saved
 
 
 def clip(scope: Scope, node: ast.expr, mask: Mask) -> None:
     """Let the bounds of a mask cut the operands of what is emitted next."""
     check_bounds(node, mask)
     for bound in sorted(_different(scope, mask), key=lambda bound: bound.lower):
-        known = scope.clamps.get(bound.term.position)
+        known = scope.masks.clamps.get(bound.term.position)
         if bound.lower:
             raised = _raised(scope, node, bound, known)
-            scope.clamps |= {raised.position: raised} if raised is not None else {}
+            scope.masks.clamps |= {raised.position: raised} if raised is not None else {}
         elif known is not None or not scope.equal(bound.term.axis.size, _rest(scope, bound)):
             clamp = clamp_of(scope, bound) if known is None else _narrowed(scope, known, bound)
-            scope.clamps[clamp.position] = clamp
+            scope.masks.clamps[clamp.position] = clamp
 
 
 def check_bounds(node: ast.expr, mask: Mask) -> None:
@@ -127,7 +127,7 @@ def _narrowed(scope: Scope, known: Clamp, bound: Bound) -> Clamp:
     rest = _rest(scope, bound)
     if scope.equal(bound.term.axis.size, rest):
         return known
-    said = f"{known.size} > 0" in scope.guards
+    said = f"{known.size} > 0" in scope.output.guards
     clamp = _smaller(scope, known, bound.term.axis, rest)
     _take_back(scope, known)
     if said or not positivity.positive(scope, rest):
@@ -137,14 +137,16 @@ def _narrowed(scope: Scope, known: Clamp, bound: Bound) -> Clamp:
 
 def _take_back(scope: Scope, clamp: Clamp) -> None:
     """Take back that a bound leaves an element, where a tighter one follows that says so."""
-    scope.guards = tuple(guard for guard in scope.guards if guard != f"{clamp.size} > 0")
+    scope.output.guards = tuple(guard for guard in scope.output.guards if guard != f"{clamp.size} > 0")
 
 
 def _rest(scope: Scope, bound: Bound) -> str:
     """How many elements of an axis are in front of an upper bound, were the axis long enough."""
     rest = algebra.subtract(bound.limit, bound.term.axis.start)
-    if algebra.has_quotient(rest, scope.definitions):
-        raise Refuse(scope.current or scope.function, CODE, "a mask up to a quotient, which may be no integer", HELP)
+    if algebra.has_quotient(rest, scope.sizes.definitions):
+        raise Refuse(
+            scope.place.statement or scope.function, CODE, "a mask up to a quotient, which may be no integer", HELP
+        )
     return rest
 
 
@@ -190,7 +192,7 @@ def clamp_of(scope: Scope, bound: Bound) -> Clamp:
     text = f"min({axis.size}, {rest})"
     key = f"min({scope.canonical(axis.size)}, {scope.canonical(rest)})"
     hint = _size_name(axis, bound.term.position, bound.ndim)
-    limit = None if axis.label or (hint, key) in scope.size_names else _NAME.match(rest)
+    limit = None if axis.label or (hint, key) in scope.sizes.hinted else _NAME.match(rest)
     if limit is not None and scope.unused(hint) != hint:
         hint = f"valid_{limit.group().lower()}"
     name = named_size(scope, hint, text, key)

@@ -71,9 +71,9 @@ def _closure(scope: Scope, function: ast.FunctionDef) -> list[str]:
         | set(module.names.support)
     )
     known |= set(module.names.needed_imports.values()) | {name for name, _ in module.summaries.lifted.values()}
-    around, outer = {*scope.assigned}, scope.outer
+    around, outer = {*scope.names.assigned}, scope.outer
     while outer is not None:
-        around, outer = around | {*outer.assigned}, outer.outer
+        around, outer = around | {*outer.names.assigned}, outer.outer
     free = {name for name in read - bound if name in around or name not in known}
     order = {n.id: (n.lineno, n.col_offset) for n in reversed(list(walk(function))) if isinstance(n, ast.Name)}
     return sorted(free, key=lambda name: (order.get(name, (10**9, 0)), name))
@@ -111,7 +111,7 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
     module.plan.edits.parameters[node] = closure
     scope.captured.update(closure)
     read = {n.id for n in of_kinds(node, ast.Name)} - bound_names(node)
-    module.summaries.captured[node] = {name: scope.env[name] for name in sorted(read) if name in scope.env}
+    module.summaries.captured[node] = {name: scope.names.env[name] for name in sorted(read) if name in scope.names.env}
     _check_closure(scope, function, closure)
     return name, [f"{n}={n}" for n in closure]
 
@@ -123,21 +123,21 @@ def _check_form(scope: Scope, node: ast.FunctionDef) -> None:
     if node.args.vararg or node.args.kwarg or node.decorator_list:
         raise Refuse(node, CODE, f"the nested function '{node.name}' has decorators or variable arguments", _HELP)
     local = {n.id for d in default_values(node).values() for n in of_kinds(d, ast.Name)}
-    if local & set(scope.assigned):
+    if local & set(scope.names.assigned):
         raise Refuse(node, CODE, f"a default of '{node.name}' reads a name of the enclosing function", _HELP)
 
 
 def _check_closure(scope: Scope, function: Function, closure: list[str]) -> None:
     """Every call must find what the first one found: the function is written once."""
     for name, value in scope.module.summaries.captured.get(function.node, {}).items():
-        now = scope.env.get(name)
+        now = scope.names.env.get(name)
         moved = getattr(now, "origin", None) != getattr(value, "origin", None)  # another part of a tensor
         is_number = isinstance(value, Python | DType) and isinstance(now, Python | DType)
         if (now != value or moved) and not is_number:
             message = f"'{function.name}' uses '{name}', which changes between its calls"
             raise Refuse(function.node, CODE, message, _HELP)
     for name in closure:
-        if name in scope.assigned and name not in scope.env:
+        if name in scope.names.assigned and name not in scope.names.env:
             raise Refuse(function.node, CODE, f"'{function.name}' uses '{name}', which is assigned later", _HELP)
 
 

@@ -344,7 +344,7 @@ def matmul(call: Call) -> Instruction:
     x, y = (of_rank(call.scope, call.tensor(name), 2) for name in ("x", "y"))
     x = in_sbuf(call.scope, node, x)
     if transposed is None or not transposed.value:
-        if call.scope.clamps or any(masks):
+        if call.scope.masks.clamps or any(masks):
             raise call.refuse(codes.MASKS, "a mask on a matmul that transposes", "clamp the operands by hand")
         x = materialized(call.scope, node, _transposed(call, x, None))
     y = in_sbuf(call.scope, node, y)
@@ -377,7 +377,7 @@ def load_transpose2d(call: Call) -> Instruction:
     src = of_rank(call.scope, call.tensor("src"), 2)
     if src.space != "hbm" or src.dims is None or len(src.dims) != 2:
         raise call.refuse(CODE, "load_transpose2d of a tensor that is not known to have two dimensions", "index it")
-    if call.scope.clamps:
+    if call.scope.masks.clamps:
         raise call.refuse(codes.MASKS, "a mask on load_transpose2d", "clamp the source by hand")
     dtype = call.dtype()
     turned = permuted(call.scope, call.node, src, (0,))
@@ -393,7 +393,7 @@ def mean(call: Call) -> Instruction:
     if axes is None:
         raise call.refuse(CODE, "a mean over an axis that is not a literal", "write the axis as a number")
     x = of_rank(call.scope, x, 2) if axes == (1,) else x
-    if set(call.scope.clamps) - {0} or x.dims is None:
+    if set(call.scope.masks.clamps) - {0} or x.dims is None:
         what = "a mean under a mask that is not of rows alone, or of a tile whose shape is not known"
         raise call.refuse(CODE, what, "sum, then multiply")
     given: list[tuple[str, Operand | str]] = [("op", f"{call.scope.nl}.add"), ("data", x)]

@@ -85,7 +85,7 @@ def _operand(call: Call) -> Operand:
     if x.dims is None and literal_axes(call.arguments["axis"]) in ((1,), (-1,)):
         x = of_rank(scope, x, 2)
     axes = reduced_axes(call.arguments["axis"], x.dims)
-    if set(scope.clamps) - {0} or scope.stairs or call.has("compute_dtype"):
+    if set(scope.masks.clamps) - {0} or scope.masks.stairs or call.has("compute_dtype"):
         what = f"{name} under a mask that is not of rows alone, or with compute_dtype="
         raise call.refuse(CODE, what, "write its instructions")
     if x.space == "hbm":

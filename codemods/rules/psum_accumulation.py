@@ -84,7 +84,7 @@ _ELSEWHERE = ast.Pass()
 
 def groups_of_others(scope: Scope) -> Groups:
     """What a function that was walked writes into PSUM tiles of others, as its callers see it."""
-    others = {d.name: writes for d, writes in scope.psum_writes.items() if d.node is _ELSEWHERE}
+    others = {d.name: writes for d, writes in scope.memory.psum_writes.items() if d.node is _ELSEWHERE}
     return {name: tuple(dict.fromkeys(_told(scope, w) for w in writes)) for name, writes in others.items()}
 
 
@@ -147,7 +147,7 @@ def _as_called(scope: Scope, function: ast.FunctionDef, block: str | None, numbe
 
 
 def _captured(scope: Scope, name: str) -> Operand | None:
-    value = scope.env.get(name)
+    value = scope.names.env.get(name)
     own = isinstance(value, Tile) and value.declaration is not None and value.declaration.name == name
     return of_name(scope, name, value) if isinstance(value, Tile) and own else None
 
@@ -179,7 +179,7 @@ def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, acc
         )
         _check(scope, node, target, written)
         declaration = value.declaration
-        known = declaration is None or declaration.node in scope.first_matmuls
+        known = declaration is None or declaration.node in scope.memory.first_matmuls
         if declaration is not None and not known and written.matmul and written.whole:
             _note_first(scope, declaration, blocks_of(target))
 
@@ -193,7 +193,7 @@ def _check(scope: Scope, node: ast.AST, target: Operand, written: Written) -> No
     if declaration is None:
         return
     now = _placed(scope, target, declaration, written)
-    known = scope.psum_writes.get(declaration, [])
+    known = scope.memory.psum_writes.get(declaration, [])
     if not written.matmul:
         now = _after_matmuls(scope, node, declaration, now, known)
     elif any(w.matmul and not w.adds and not w.fresh and _meets_again(scope, declaration, w, now) for w in known):
@@ -210,7 +210,7 @@ def _check(scope: Scope, node: ast.AST, target: Operand, written: Written) -> No
                 raise refusal
             here = (now.branch, now.loops)
             now = replace(now, fresh=True)
-            scope.psum_writes[declaration] = [replace(w, ended=(*w.ended, here)) for w in known]
+            scope.memory.psum_writes[declaration] = [replace(w, ended=(*w.ended, here)) for w in known]
     _remember(scope, declaration, now)
 
 
@@ -239,7 +239,7 @@ def _placed(scope: Scope, target: Operand, declaration: Declaration, written: Wr
     """A write at the statement at hand: its branch and its loops. An index that may be negative is not known."""
     now = replace(
         written,
-        branch=scope.branch,
+        branch=scope.place.branch,
         ranges=ranges_around(scope),
         loops=tuple(loop.statement for loop in repeating(scope, declaration)),
         whole=written.whole and is_whole(scope, target),
@@ -250,7 +250,7 @@ def _placed(scope: Scope, target: Operand, declaration: Declaration, written: Wr
 
 def _may_count_from_end(scope: Scope, declaration: Declaration, now: Written) -> bool:
     """May an index of a Python list be negative?"""
-    known = scope.env.get(declaration.name)
+    known = scope.names.env.get(declaration.name)
     listed = isinstance(known, Tile) and known.listed
     return listed and not all(block is not None and is_index(scope, block, now.ranges) for block in now.blocks)
 
@@ -291,18 +291,18 @@ def _meets_again(scope: Scope, declaration: Declaration, matmul: Written, now: W
 
 def _note_first(scope: Scope, declaration: Declaration, blocks: tuple[str, ...]) -> None:
     """Note that the statement at hand is the first that writes a matmul into a tensor: a whole tile of it."""
-    declared = scope.env.get(declaration.name)
+    declared = scope.names.env.get(declaration.name)
     sizes = declared.blocks if isinstance(declared, Tile) and declared.declaration == declaration else None
     if isinstance(declared, Tile) and declared.style == "loop" and sizes is not None:
         blocks, sizes = (), ()  # a block is all that an iteration has
-    if scope.current is not None and sizes is not None and len(blocks) == len(sizes):
-        scope.first_matmuls[declaration.node] = declaration, FirstMatmul(scope.current, blocks, sizes)
+    if scope.place.statement is not None and sizes is not None and len(blocks) == len(sizes):
+        scope.memory.first_matmuls[declaration.node] = declaration, FirstMatmul(scope.place.statement, blocks, sizes)
 
 
 def written_at_declaration(scope: Scope, declaration: Declaration, fill: str | None) -> None:
     """A PSUM tile that starts as anything but zero holds values that no matmul wrote."""
     if fill is not None and scope.constant(fill) != 0 and fill not in ("0.0", "0"):
-        _remember(scope, declaration, Written(False, scope.branch))
+        _remember(scope, declaration, Written(False, scope.place.branch))
 
 
 def bound_anew(scope: Scope, declaration: Declaration) -> None:
@@ -310,16 +310,16 @@ def bound_anew(scope: Scope, declaration: Declaration) -> None:
 
     What other instructions wrote is kept, for a loop that never runs leaves the name to the tile that it had.
     """
-    writes = scope.psum_writes.get(declaration)
+    writes = scope.memory.psum_writes.get(declaration)
     if writes is not None:
-        here = scope.branch
-        scope.psum_writes[declaration] = [w for w in writes if not w.matmul or w.branch[: len(here)] != here]
+        here = scope.place.branch
+        scope.memory.psum_writes[declaration] = [w for w in writes if not w.matmul or w.branch[: len(here)] != here]
 
 
 def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> bool:
     """Emit the declaration of a tile again, right before a matmul that overwrites all of it."""
     whole = target.base == declaration.name and is_whole(scope, target)
-    stable = declaration.text and all(scope.assigned[name] <= 1 for name in algebra.names(declaration.text))
+    stable = declaration.text and all(scope.names.assigned[name] <= 1 for name in algebra.names(declaration.text))
     if not whole or not stable or _has_other_names(scope, declaration):
         return False
     scope.apply(CODE, declaration.node)
@@ -330,11 +330,11 @@ def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> b
 
 def _has_other_names(scope: Scope, declaration: Declaration) -> bool:
     """May something but the tile's own name, in this function, lead to the tile?"""
-    for name, value in scope.env.items():
+    for name, value in scope.names.env.items():
         if name != declaration.name and isinstance(value, Tile) and value.declaration == declaration:
             return True
     for name in _other_names(scope.function, declaration.name):  # in a branch, say
-        other = scope.env.get(name)
+        other = scope.names.env.get(name)
         if isinstance(other, Tile) and other.declaration is None:
             return True
     return _is_kept(scope, scope.function, declaration.name, scope.module, frozenset())
@@ -415,9 +415,9 @@ def _kept_arguments(
 
 def _drop_unused(scope: Scope, declaration: Declaration) -> None:
     """Remove the first declaration when every use of the tile stands in the loop that declares it again."""
-    if not scope.loops or scope.assigned[declaration.name] != 1:
+    if not scope.place.loops or scope.names.assigned[declaration.name] != 1:
         return
-    if scope.branch or scope.psum_writes.get(declaration) or not _is_only_used_in(scope, declaration):
+    if scope.place.branch or scope.memory.psum_writes.get(declaration) or not _is_only_used_in(scope, declaration):
         return
     edits = scope.module.plan.edits
     for statement, new in edits.replaced.items():
@@ -428,8 +428,8 @@ def _drop_unused(scope: Scope, declaration: Declaration) -> None:
 
 def _is_only_used_in(scope: Scope, declaration: Declaration) -> bool:
     """Do all uses of a tile stand in the innermost loop from the current statement on, and not its declaration?"""
-    inside = set(walk(scope.loops[-1].statement))
-    first = scope.current.lineno if scope.current is not None else 0
+    inside = set(walk(scope.place.loops[-1].statement))
+    first = scope.place.statement.lineno if scope.place.statement is not None else 0
     uses = [n for n in of_kinds(scope.function, ast.Name) if n.id == declaration.name]
     early = any(n in inside and n.lineno < first for n in uses)
     outside = any(n not in inside and isinstance(n.ctx, ast.Load) for n in uses)
@@ -437,7 +437,7 @@ def _is_only_used_in(scope: Scope, declaration: Declaration) -> bool:
 
 
 def _remember(scope: Scope, declaration: Declaration, written: Written) -> None:
-    scope.psum_writes[declaration] = [*scope.psum_writes.get(declaration, []), written]
+    scope.memory.psum_writes[declaration] = [*scope.memory.psum_writes.get(declaration, []), written]
 
 
 def _check_fresh(scope: Scope, node: ast.AST, declaration: Declaration, now: Written, earlier: list[Written]) -> None:
@@ -455,10 +455,10 @@ def _check_fresh(scope: Scope, node: ast.AST, declaration: Declaration, now: Wri
 def _asserted_apart(scope: Scope, a: Written, b: Written) -> bool:
     """Assert in the output that two writes are into different blocks, where only a trace can tell."""
     for x, y in zip(a.blocks, b.blocks, strict=False):
-        if x is None or y is None or algebra.equal(x, y, scope.definitions):
+        if x is None or y is None or algebra.equal(x, y, scope.sizes.definitions):
             continue
         places = extremes(scope, x, a.ranges), extremes(scope, y, b.ranges)
-        single = all(place is not None and algebra.equal(*place, scope.definitions) for place in places)
+        single = all(place is not None and algebra.equal(*place, scope.sizes.definitions) for place in places)
         if single and not (places[0] and places[1] and scope.equal(places[0][0], places[1][0])):
             scope.emit_assertion(f"{x} != {y}", "writes into different blocks")
             return True

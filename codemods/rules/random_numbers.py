@@ -76,7 +76,7 @@ def random_seed(scope: Scope, node: ast.Call) -> None:
     call = bound_call(scope, node, "nl.random_seed")
     with masked(scope, node):
         seed = operand_or_text(scope, call.arguments["seed"])
-        if scope.clamps:
+        if scope.masks.clamps:
             raise call.refuse(CODE, "a seed under a mask on index vectors", "guard it with an if")
         _accept(scope, node, "a seed: the random bits that follow from it are others")
         if isinstance(seed, Operand):

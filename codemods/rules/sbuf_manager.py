@@ -51,7 +51,7 @@ _CLASS = "SbufManager"
 
 def place(scope: Scope) -> None:
     """Let a manager place the pinned tensors of a function that has been rewritten, as far as it can."""
-    tensors = scope.pinned
+    tensors = scope.memory.pinned
     if not tensors or not scope.module.options.enabled(CODE):
         return
     if not scope.decorated or scope.outer is not None:
@@ -206,7 +206,7 @@ def _ring(scope: Scope, tensor: Pinned, call: str) -> list[str]:
 
 def _has_one_name(scope: Scope, tensor: Pinned) -> bool:
     """Is there one tensor of that name, so that the manager's log can call it so?"""
-    alone = tensor.style in ("", "fold") and scope.assigned[tensor.plan.name] == 1
+    alone = tensor.style in ("", "fold") and scope.names.assigned[tensor.plan.name] == 1
     return alone and not tensor.in_loop and not called_by_kernel(scope.module, scope.function)
 
 
@@ -250,14 +250,14 @@ def _base(tensor: Pinned) -> ast.expr:
 
 def _related(scope: Scope, names: set[str]) -> set[str]:
     """``names``, and those that their assignments read: counters and what they are set to."""
-    found = {name for name in names if scope.assigned[name]}
+    found = {name for name in names if scope.names.assigned[name]}
     while True:
         more = {
             n.id
             for s in _assignments(scope.function)
             if bound_by(s) & found
             for n in of_kinds(s.value, ast.Name)
-            if scope.assigned[n.id] and _only_numbers(scope, n.id)
+            if scope.names.assigned[n.id] and _only_numbers(scope, n.id)
         }
         if more <= found:
             return {name for name in found if _only_numbers(scope, name)}
@@ -269,7 +269,7 @@ def _only_numbers(scope: Scope, name: str) -> bool:
     values = [s.value for s in _assignments(scope.function) if name in bound_by(s)]
     bound = sum(1 + isinstance(s, ast.AugAssign) for s in _assignments(scope.function) if name in bound_by(s))
     plain = ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop | ast.Name | ast.Constant | ast.Attribute
-    return bound == scope.assigned[name] and all(
+    return bound == scope.names.assigned[name] and all(
         isinstance(part, plain | ast.expr_context) or (isinstance(part, ast.Call) and is_pure(scope, part))
         for value in values
         for part in walk(value)
