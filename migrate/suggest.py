@@ -199,7 +199,8 @@ class _Work:
 
     def _searches(self, kernels: Sequence[str]) -> dict[str, Search]:
         """What the searches for the kernels come to, in two rounds: each has an equal part of half of the time, so that
-        none has nothing left, and those without a case share the rest.
+        none has nothing left, and those without a case share the rest. One whose cases took too long comes behind those
+        that a few quick runs may do.
 
         What is a part of other kernels comes last: it can seldom be launched, and they show it.
         """
@@ -209,6 +210,7 @@ class _Work:
         rounds = (False, True) if len(hunts) > 1 else (True,)
         for is_last in rounds:
             waiting = [name for name, hunt in hunts.items() if not hunt.is_over]
+            waiting.sort(key=lambda name: bool(hunts[name].search.stopped))
             end = (1 - _COVERING) * self.budget.seconds * (1.0 if is_last else 0.5)
             for number, name in enumerate(waiting):
                 now, left = self.clock.seconds, len(waiting) - number

@@ -215,7 +215,7 @@ class Hunt:
         return search.found is not None or search.hopeless or (search.weak is not None and search.tried > _BETTER)
 
     def go_on(self, ask: Ask, over: Over, *, is_last: bool = True) -> Search:
-        """Run cases until one gives outputs, nothing is left to try, or the time is ``over``.
+        """Run cases until one gives outputs, nothing is left to try, or the time is ``over``: the first few run anyhow.
 
         ``is_last``: it gets no more time, so that the first case that took too long takes what is left.
         """
@@ -225,7 +225,7 @@ class Hunt:
         search.out_of_time = False
         while not self._has_ended and (queue or (queue.slow and is_last)):
             patient = is_last and self._waits_for_slow(over)
-            if over() and not patient:
+            if over() and not patient and search.tried:
                 search.out_of_time = True
                 break
             batch = queue.slowest() if patient else queue.batch()

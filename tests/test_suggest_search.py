@@ -178,6 +178,11 @@ def test_the_failure_that_came_farthest_is_the_reason() -> None:
     assert found.found is None and found.best is not None and found.best[1].message == "far"
 
 
+def test_the_first_proposals_of_a_kernel_run_when_others_have_had_all_the_time() -> None:
+    found = Hunt(iter([case(x=(128,))]), []).go_on(asking(lambda asked: Probe(1, 1, 0.1)), lambda: True)
+    assert found.found is not None and found.tried == 1
+
+
 @pytest.mark.parametrize("line", [0, 9])
 def test_a_run_that_took_too_long_hides_no_failure(line: int) -> None:
     def kernel(asked: Case) -> Failure:
