@@ -47,7 +47,8 @@ def _lines(case: Case, directory: Path) -> Iterator[str]:
     if case.ulps:
         yield f"ulps = {case.ulps}"
     if case.abridged:
-        yield f"abridged = {'true' if case.abridged == 1 else case.abridged}"
+        loops = list(case.abridged) if isinstance(case.abridged, tuple) else case.abridged
+        yield f"abridged = {'true' if loops == 1 else loops}"
     if case.reference:
         yield f"reference = {_text(case.reference)}"
         yield f"rtol = {case.rtol!r}"

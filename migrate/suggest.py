@@ -44,9 +44,11 @@ from .suggest_search import (
     Ask,
     Hunt,
     Search,
+    Share,
     constants,
     elements,
     is_stop,
+    outermost_steps,
     with_varied_integers,
     with_written_outputs,
     without_mixing,
@@ -54,6 +56,8 @@ from .suggest_search import (
 
 _RUN_SECONDS = 6.0
 """A case that takes longer is too large to be a good one."""
+_SKETCH_SECONDS = 2.0
+"""A sketch cuts loops short: one that takes longer is that of a case which is too large, too."""
 _COVERING = 0.35
 """The part of a kernel's time that makes one case that runs into those that show the kernel."""
 
@@ -216,8 +220,10 @@ class _Work:
                 now, left = self.clock.seconds, len(waiting) - number
                 share = max(end - now, 0.0) / left
                 deadline = now + (2 * left / (left + 1) * share if is_last else share)
-                ask = self._ask(deadline, alone=left == 1 and is_last)
-                hunts[name].go_on(ask, self.clock.over(deadline), is_last=is_last)
+                alone = left == 1 and is_last
+                ask, over = self._ask(deadline, alone=alone), self.clock.over(deadline)
+                late, ended = self.clock.over((now + deadline) / 2), self.clock.over(self.budget.seconds)
+                hunts[name].go_on(ask, Share(over, late, ended if alone else over), is_last=is_last)
                 self._keep(hunts[name].search, known, ask)
         return {name: hunts[name].search for name in kernels}
 
@@ -231,7 +237,9 @@ class _Work:
         definition = self.names.definition(kernel)
         if definition is None:
             return Hunt(iter(()), ())
-        return Hunt(self._starts(kernel, known), constants(self.names.tree, definition), options_of(definition))
+        sizes = constants(self.names.tree, definition)
+        starts, outermost = self._starts(kernel, known), outermost_steps(definition)
+        return Hunt(starts, sizes, options_of(definition), outermost)
 
     def _named(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """The cases with names, and with the version that was asked for.
@@ -277,7 +285,8 @@ class _Work:
             limits = self.budget.limits
             self._show(cases)
             end = self.budget.seconds if patient and alone else deadline
-            left = end - self.clock.seconds if patient else min(end - self.clock.seconds, _RUN_SECONDS)
+            most = limits.seconds if patient else _SKETCH_SECONDS if sketch else _RUN_SECONDS
+            left = min(end - self.clock.seconds, most)
             seconds = max(min(limits.seconds, left), 1.0)
             asked = [
                 self.workers.submit(

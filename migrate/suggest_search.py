@@ -42,6 +42,8 @@ _LARGEST = 8192
 _STOPPED = "did not end within"
 _BETTER = 16 * _BATCH
 """Runs before a case is taken in which stores repeat elements: sizes of 1 where the kernel means others."""
+_AT_ONCE = 2
+"""Cases that run at a time where each may take all the time that there is."""
 _PATIENCE = 4 * _BATCH
 """Runs before one that took too long gets all the time that there is: no smaller one may run."""
 _LARGEST_INTEGER = 128
@@ -143,7 +145,8 @@ class _Queue:
         self._to_sketch: list[tuple[tuple[int, ...], Case]] = []
         self._sketched = 0
         self.slow: list[Case] = []
-        self.was_patient = self.was_abridged = False
+        self._cut: list[Case] | None = None
+        self.was_patient = False
 
     def __bool__(self) -> bool:
         return bool(self._queue)
@@ -178,28 +181,51 @@ class _Queue:
         found, self._to_sketch = self._to_sketch, []
         return found
 
-    def slowest(self) -> list[Case]:
-        """The cases that took too long, cut short; when none of these ran, the first of them: no other one will have
-        the time.
+    def slowest(self, outermost: tuple[int, ...]) -> list[Case]:
+        """The cases that took too long, cut short, a few at a time; when none of these ran, the first of them: no other
+        one will have the time. ``outermost``: the steps of the outermost loops, which most often share nothing.
         """
-        if not self.was_abridged:
-            self.was_abridged = True
-            whole = [replace(self.slow[0], abridged=longest) for longest in _WHOLE_LOOPS]
-            return [*(replace(case, abridged=1) for case in self.slow[:_BATCH]), *whole]
+        if self._cut is None:
+            loops = (*([outermost] if outermost else []), *_WHOLE_LOOPS)
+            partly = [replace(self.slow[0], abridged=each) for each in loops]
+            shortest = [replace(case, abridged=1) for case in self.slow[:_BATCH]]
+            self._cut = [shortest[0], *partly, *shortest[1:]]
+        if self._cut:
+            found, self._cut = self._cut[:_AT_ONCE], self._cut[_AT_ONCE:]
+            return found
         first, self.slow, self.was_patient = self.slow[:1], [], True
         return first
+
+
+@dataclass(frozen=True)
+class Share:
+    """The time of a search: is it ``over``, is it ``late`` enough for what took too long, has all time ``ended``?"""
+
+    over: Over
+    late: Over
+    ended: Over
+
+    @classmethod
+    def until(cls, over: Over) -> Share:
+        """One that ends for all at a time."""
+        return cls(over, over, over)
+
+    def has_ended(self, tried: int, *, patient: bool) -> bool:
+        """Is there no time for more cases, where so many were tried? ``patient``: for those that took too long."""
+        return self.ended() if patient else tried > 0 and self.over()
 
 
 @dataclass
 class Hunt:
     """A search that stops when the time is over, and goes on from there when it gets more.
 
-    ``options`` are other values of parameters that have a default.
+    ``options`` are other values of parameters that have a default, ``outermost`` the steps of the outermost loops.
     """
 
     starts: Iterator[Case]
     constants: Sequence[int]
     options: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    outermost: tuple[int, ...] = ()
     search: Search = field(default_factory=Search)
     _queue: _Queue = field(default_factory=_Queue)
 
@@ -214,8 +240,8 @@ class Hunt:
         search = self.search
         return search.found is not None or search.hopeless or (search.weak is not None and search.tried > _BETTER)
 
-    def go_on(self, ask: Ask, over: Over, *, is_last: bool = True) -> Search:
-        """Run cases until one gives outputs, nothing is left to try, or the time is ``over``: the first few run anyhow.
+    def go_on(self, ask: Ask, share: Share, *, is_last: bool = True) -> Search:
+        """Run cases until one gives outputs, nothing is left to try, or the time is over: the first few run anyhow.
 
         ``is_last``: it gets no more time, so that the first case that took too long takes what is left.
         """
@@ -224,11 +250,11 @@ class Hunt:
             queue.push(itertools.islice(self.starts, _STARTS), (), 0, LARGEST_TOLD)
         search.out_of_time = False
         while not self._has_ended and (queue or (queue.slow and is_last)):
-            patient = is_last and self._waits_for_slow(over)
-            if over() and not patient and search.tried:
+            patient = is_last and self._waits_for_slow(share.late)
+            if share.has_ended(search.tried, patient=patient):
                 search.out_of_time = True
                 break
-            batch = queue.slowest() if patient else queue.batch()
+            batch = queue.slowest(self.outermost) if patient else queue.batch()
             for case, reply in zip(batch, ask(batch, patient=True) if patient else ask(batch), strict=True):
                 self._note(case, reply)
             self._sketch(ask)
@@ -238,13 +264,16 @@ class Hunt:
             search.found = search.found or search.weak
         return search
 
-    def _waits_for_slow(self, over: Over) -> bool:
+    def _waits_for_slow(self, late: Over) -> bool:
         """Is it time for the first case that took too long?"""
-        return bool(self._queue.slow) and (not self._queue or over() or self.search.tried >= _PATIENCE)
+        return bool(self._queue.slow) and (not self._queue or late() or self.search.tried >= _PATIENCE)
 
     def _sketch(self, ask: Ask) -> None:
-        """Queue the cases whose tensors are as large as the indices reach that ran out of them."""
-        found = [] if self._has_ended else self._queue.sketches()
+        """Queue the cases whose tensors are as large as the indices reach that ran out of them.
+
+        Only of the first where a case took too long: its tensors may be large enough.
+        """
+        found = [] if self._has_ended else self._queue.sketches()[: 1 if self._queue.slow else None]
         replies = ask([case for _, case in found], sketch=True) if found else []
         for (progress, case), reply in zip(found, replies, strict=True):
             self._queue.push(reaching(case, reply), progress, -1, LARGEST_TOLD)
@@ -407,6 +436,13 @@ def _factors(case: Case) -> Iterator[Case]:
 def _with_tiles(case: Case, tiles: Sequence[int]) -> Iterator[Case]:
     """The case with sizes that have tiles of a loop that did not run."""
     yield from (resized(case, size, tile) for tile in tiles for size in sizes(case))
+
+
+def outermost_steps(kernel: ast.FunctionDef) -> tuple[int, ...]:
+    """How many steps the loops have that stand in no other one, where the source says a number."""
+    ranges = [node.iter for node in kernel.body if isinstance(node, ast.For) and isinstance(node.iter, ast.Call)]
+    bounds = [call.args[0].value for call in ranges if len(call.args) == 1 and isinstance(call.args[0], ast.Constant)]
+    return tuple(dict.fromkeys(count for count in bounds if type(count) is int))
 
 
 def constants(tree: ast.Module, kernel: ast.FunctionDef) -> list[int]:

@@ -18,7 +18,7 @@
                                      # from one may be so many units in the last place apart; default: 0
     abridged = true                  # loops of NKI take their first two steps and their last, in both versions:
                                      # for sizes that are numbers of the source and run for minutes; 8: only loops of
-                                     # more than 8 steps do; default: false
+                                     # more than 8 steps do; [16, 32]: only loops of 16 and of 32 do; default: false
 
     [case.args]
     x = {shape = [128, 512], dtype = "bfloat16", fill = "normal"}
@@ -135,9 +135,9 @@ class Case:
 
     ``file`` and ``line`` (0: unknown) are the place of the case; ``grid`` is ``()`` without a grid. ``source`` is the
     absolute path of the only file whose kernel is meant, empty for any. ``target`` is the NKI version that a kernel of
-    ``nki`` runs as, empty: what the file shows. ``abridged``: loops of more steps are cut short, 0: none is
-    (:mod:`.abridging`). ``make``:
-    ``kernel`` is no kernel, but a function that makes one when it is called with these.
+    ``nki`` runs as, empty: what the file shows. ``abridged``: loops of more steps are cut short, or those of just so
+    many; 0: none is (:mod:`.abridging`). ``make``: ``kernel`` is no kernel, but a function that makes one when it is
+    called with these.
     """
 
     kernel: str
@@ -154,7 +154,7 @@ class Case:
     source: str = ""
     target: str = ""
     ulps: int = 0
-    abridged: int = 0
+    abridged: int | tuple[int, ...] = 0
     make: Mapping[str, Any] | None = None
 
     def is_for(self, file: str) -> bool:
@@ -293,10 +293,13 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
     )
 
 
-def _abridged(value: object) -> int:
-    """1 for ``true``; a number is how many steps a loop has at most that runs whole."""
+def _abridged(value: object) -> int | tuple[int, ...]:
+    """1 for ``true``, a number for the most steps of a loop that runs whole, several for those of one that is cut."""
+    if isinstance(value, list) and value and all(type(count) is int and count > 0 for count in value):
+        return tuple(value)
     if not isinstance(value, int) or value < 0:
-        raise CaseError(f"abridged is {value!r}: it is true, or the most steps that a loop takes that is not cut short")
+        numbers = "the most steps that a loop takes that is not cut short, or a list of the steps of those that are"
+        raise CaseError(f"abridged is {value!r}: it is true, or {numbers}")
     return int(value)
 
 

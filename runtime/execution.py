@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 
 from . import absent, cells, conditions, errors, explaining, extents, process, shims, versions
-from .abridging import abridged
+from .abridging import abridged, probing
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError, TensorSpec
 from .compare.trace import Failure, Packed, Run
 from .dialect import JIT, Frontend, Launch, frontends, memory_of
+from .hazards import uses_unwritten
 from .isa.quotients import by_reciprocal
 from .made import launched_by
 from .messages import Kernels, Observation, Probe, Reference, Reply, Request
@@ -92,8 +93,8 @@ def _answer(request: Request) -> Reply:
     if request.kind == "observe":
         return _observed(request, request.case)
     looks = request.kind == "probe" and request.case.abridged
-    run = _run(replace(request, hazards=True) if looks else request, request.case)
-    if looks and any(hazard.kind == "unwritten" for hazard in run.hazards):
+    run = _run(request, request.case)
+    if looks and uses_unwritten(run):
         return Failure(False, "the steps that an abridged run takes use what others write", request.file)
     if request.kind == "probe":
         instructions = sum(len(program.events) for program in run.programs)
@@ -382,6 +383,7 @@ def _run(request: Request, case: Case) -> Run:
         np.errstate(all="ignore"),
         by_reciprocal(request.by_reciprocal),
         abridged(case.abridged or int(request.sketch)),
+        probing(request.kind == "probe"),
         extents.noted(request.sketch),
     ):
         run = front.launch(Launch(kernel, module, launched, request.hardware, values))

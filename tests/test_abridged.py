@@ -47,6 +47,8 @@ def scaled(x, gains):
 )
 def test_a_loop_takes_its_first_two_steps_and_its_last(values: range, taken: list[int]) -> None:
     assert list(steps(values)) == list(values)
+    with abridged((5, 64)):
+        assert [list(steps(range(n))) for n in (5, 6, 64)] == [[0, 1, 4], [0, 1, 2, 3, 4, 5], [0, 1, 63]]
     with abridged():
         assert list(steps(values)) == taken
 
@@ -241,8 +243,9 @@ def test_loops_whose_steps_are_all_used_run_whole_in_an_abridged_case(tmp_path: 
     file.write_text(HEAD + CHUNKS)
     with pool(1) as workers:
         (found,) = suggestions(workers, str(file), (), Budget(10.0, Limits(1.0, 4 << 30)))
-    assert [case.abridged for case in found.cases] == [8], found
-    text = case_toml(found.cases[0], tmp_path)
-    assert "\nabridged = 8\n" in text
-    (tmp_path / "cases.toml").write_text(text)
-    assert read_cases(tmp_path / "cases.toml").cases[0].abridged == 8
+    assert [case.abridged for case in found.cases] == [(128,)], found
+    for loops, text in (((128,), "[128]"), (8, "8"), (1, "true")):
+        cases = case_toml(replace(found.cases[0], abridged=loops), tmp_path)
+        assert f"\nabridged = {text}\n" in cases
+        (tmp_path / "cases.toml").write_text(cases)
+        assert read_cases(tmp_path / "cases.toml").cases[0].abridged == loops

@@ -216,7 +216,8 @@ def test_the_time_of_a_file_is_kept(tmp_path: Path, text: str) -> None:
 
 def test_kernels_that_are_slow_do_not_take_the_time_of_those_behind_them(tmp_path: Path) -> None:
     head = "@nki.jit\ndef {}(x):\n    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
-    loop = "    a = nl.load(x)\n    for t in range({}):\n        a = nl.exp(a)\n    nl.store(out, a)\n    return out\n\n"
+    loop = "    a = nl.load(x)\n    for t in range({}):\n        a[...] = nl.exp(a)\n    nl.store(out, a)\n"
+    loop += "    return out\n\n"
     slow = "".join(head.format(f"slow{n}") + loop.format(1000000) for n in range(3))
     assert found(tmp_path, f"{slow}{head.format('quick')}{loop.format(2)}", 3.0)["quick"].cases
 

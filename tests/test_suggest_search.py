@@ -21,7 +21,7 @@ from nki_migrate.runtime.messages import Probe
 from nki_migrate.suggest_clock import Clock
 from nki_migrate.suggest_cover import covering
 from nki_migrate.suggest_repairs import repairs
-from nki_migrate.suggest_search import Hunt, constants
+from nki_migrate.suggest_search import Hunt, Share, constants
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl\n"
 
@@ -165,7 +165,7 @@ def test_what_came_farther_is_repaired_first() -> None:
         return Probe(1, 6, 0.1)
 
     start = case(a=(2,), b=(3,), c=(5,), d=(7,), e=(11,), f=(13,))
-    found = Hunt(iter([start]), []).go_on(asking(kernel), never)
+    found = Hunt(iter([start]), []).go_on(asking(kernel), Share.until(never))
     assert found.found is not None and set(shapes(found.found[0]).values()) == {(2048,)} and found.tried < 60
 
 
@@ -174,12 +174,12 @@ def test_the_failure_that_came_farthest_is_the_reason() -> None:
         far = asked.args["x"].shape[0] == 512
         return Failure(False, "far" if far else "near", "k.py", 3, reached=5 if far else 1)
 
-    found = Hunt(iter([case(x=(128,))]), [512]).go_on(asking(kernel), after(300))
+    found = Hunt(iter([case(x=(128,))]), [512]).go_on(asking(kernel), Share.until(after(300)))
     assert found.found is None and found.best is not None and found.best[1].message == "far"
 
 
 def test_the_first_proposals_of_a_kernel_run_when_others_have_had_all_the_time() -> None:
-    found = Hunt(iter([case(x=(128,))]), []).go_on(asking(lambda asked: Probe(1, 1, 0.1)), lambda: True)
+    found = Hunt(iter([case(x=(128,))]), []).go_on(asking(lambda asked: Probe(1, 1, 0.1)), Share.until(lambda: True))
     assert found.found is not None and found.tried == 1
 
 
@@ -191,7 +191,7 @@ def test_a_run_that_took_too_long_hides_no_failure(line: int) -> None:
         return Failure(False, "ValueError: never", "k.py", 3, reached=1)
 
     for first in (128, 512):
-        found = Hunt(iter([case(x=(first,))]), [512, 128]).go_on(asking(kernel), after(300), is_last=False)
+        found = Hunt(iter([case(x=(first,))]), [512, 128]).go_on(asking(kernel), Share.until(after(300)), is_last=False)
         assert found.stopped and found.obstacle is not None and found.obstacle[1].message == "ValueError: never"
 
 
@@ -319,7 +319,7 @@ def test_a_tile_larger_than_memory_is_the_reason_not_the_loop_that_did_not_run()
             return Failure(False, "'out' is never written to", "k.py", 9, reached=7)
         return Failure(False, "number of partitions 256 exceed 128", "k.py", 5, reached=2)
 
-    found = Hunt(iter([case(x=(128,))]), [256, 512]).go_on(asking(kernel), after(300))
+    found = Hunt(iter([case(x=(128,))]), [256, 512]).go_on(asking(kernel), Share.until(after(300)))
     assert found.obstacle is not None and found.obstacle[1].line == 5 and found.alike >= 2
 
 
@@ -327,7 +327,7 @@ def test_failures_of_several_kinds_at_a_line_are_not_alike() -> None:
     def kernel(asked: Case) -> Failure:
         return Failure(False, f"size {asked.args['x'].shape}", "k.py", 5)
 
-    found = Hunt(iter([case(x=(128,))]), [256, 512]).go_on(asking(kernel), after(300))
+    found = Hunt(iter([case(x=(128,))]), [256, 512]).go_on(asking(kernel), Share.until(after(300)))
     assert found.obstacle is not None and found.alike == 0
 
 
@@ -383,7 +383,7 @@ def test_what_is_never_modelled_is_not_tried_to_the_end() -> None:
         return Failure(True, "the emulator does not model it", "k.py", 5)
 
     starts = [case(x=(size,)) for size in range(1, 500)]
-    found = Hunt(iter(starts), []).go_on(asking(kernel), never)
+    found = Hunt(iter(starts), []).go_on(asking(kernel), Share.until(never))
     assert found.hopeless and found.tried < 60 and not found.out_of_time
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from .. import isa
 from ..errors import KernelError
 from ..isa.core import Result
-from ..memory import POISON
+from ..memory import POISON, Computed
 from ..numerics import to_float32
 from .arithmetic import binary
 from .base import Tensor
@@ -159,6 +159,12 @@ def _start(result: Result, tile: Tile, operand: Tile) -> None:
     if unwritten.any():
         first = np.broadcast_to(to_float32(operand.array).reshape(operand.shape), before.shape)
         result.values = np.where(unwritten, first, result.values)
+    if unwritten.all() and operand.alloc is not tile.alloc:
+        views = ((role, view, view.alloc is tile.alloc) for role, view in result.reads)
+        result.reads = tuple(
+            (role, Computed(view.alloc, view.array, view.place, used=False) if own else view)
+            for role, view, own in views
+        )
 
 
 def _same_place(a: Tile, b: Tile) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from ..abridging import is_probe
 from ..errors import KernelError, NotModelled
 from ..session import RUNNING
 from .base import Shape, Tensor
@@ -99,6 +101,16 @@ class BlockTensor(Tensor):
         current = state() if running is None or type(running.front) is not State else running.front
         current.operators.assign(self[key], value)
 
+    def fill(self, value: Any) -> None:
+        """Fill all logical tiles, in a probe when they are made."""
+        if is_probe():
+            self._tiles.value = value
+        else:
+            for index in itertools.product(*(range(n) for n in self.blocks)):
+                self._tiles.at(index)
+        for tile in self._tiles.made.values():
+            tile[...] = value
+
     def view(self, dtype: Any) -> BlockTensor:
         """Every logical tile read as ``dtype``."""
         return BlockTensor(_Viewed(self._tiles, dtype_of(dtype)), self.blocks, self.index, self.outside)
@@ -114,6 +126,7 @@ class BlockTiles:
     """The logical tiles of a block tensor, made when they are first used. ``shape`` is that of each."""
 
     __slots__ = ("made",)
+    value: Any
     name: str
     shape: Shape
     dtype: np.dtype[Any]

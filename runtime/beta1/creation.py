@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from types import FrameType
 from typing import Any
@@ -76,8 +75,7 @@ def _filled(frame: FrameType, shape: Any, value: Any, dtype: Any, buffer: Any, n
         )
     tensor = declared_in(frame, shape, dtype, buffer, name)
     if isinstance(tensor, BlockTensor):
-        for index in itertools.product(*(range(n) for n in tensor.blocks)):
-            tensor[index if len(index) > 1 else index[0]][...] = value
+        tensor.fill(value)
     else:
         assign(tensor, value)
     return tensor

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import sites
-from ..abridging import is_abridged
+from ..abridging import makes_all_blocks
 from ..errors import KernelError, location_of, shown, user_frame
 from ..memory import Allocation, Array, poisoned
 from ..naming import declared_name, is_fixed
@@ -143,13 +143,13 @@ def _judged(current: State, frame: FrameType | None, shape: Any, dtype: np.dtype
 def _tensor(current: State, declared: Tiles) -> Tensor:
     """The tensor of a declaration. Tiles without an address are made when they are used, but for the first one.
 
-    In an abridged run all are made: the steps that are left out would use the others.
+    In an abridged run that is compared with another all are made.
     """
     blocks, first = declared.blocks, declared.first
     if not blocks:
         return logical_tile(current, declared, (), current.scope)
     tiles = _Blocks(current, declared)
-    if (declared.buffer.address_of is not None and not current.options.force_auto_alloc) or is_abridged():
+    if (declared.buffer.address_of is not None and not current.options.force_auto_alloc) or makes_all_blocks():
         for index in itertools.product(*(range(n) for n in blocks)):
             tiles.at(index)
     elif first is not None:
@@ -158,18 +158,25 @@ def _tensor(current: State, declared: Tiles) -> Tensor:
 
 
 class _Blocks(BlockTiles):
-    """The logical tiles of a tensor that is ``declared`` where the loops of ``scope`` run."""
+    """The logical tiles of a tensor that is ``declared`` where the loops of ``scope`` run.
 
-    __slots__ = ("_current", "_declared", "_scope")
+    ``value``: what a tile is filled with when it is made, if it is.
+    """
+
+    __slots__ = ("_current", "_declared", "_scope", "value")
 
     def __init__(self, current: State, declared: Tiles) -> None:
         self.made = {}
+        self.value: Any = None
         self._current = current
         self._declared = declared
         self._scope = current.scope
 
     def _make(self, index: Shape) -> Tile:
-        return logical_tile(self._current, self._declared, index, self._scope)
+        tile = logical_tile(self._current, self._declared, index, self._scope)
+        if self.value is not None:
+            tile[...] = self.value
+        return tile
 
     def __getattr__(self, name: str) -> Any:
         """``name``, ``shape``, ``dtype`` and ``buffer``."""

@@ -20,7 +20,19 @@ from .model import KINDS, merged
 from .placement import off_bank, shared_addresses
 from .stale import stale_reads
 
-__all__ = ["KINDS", "Hazard", "HighWater", "Life", "concurrent", "find", "hazards_of", "high_water", "lives", "spans"]
+__all__ = [
+    "KINDS",
+    "Hazard",
+    "HighWater",
+    "Life",
+    "concurrent",
+    "find",
+    "hazards_of",
+    "high_water",
+    "lives",
+    "spans",
+    "uses_unwritten",
+]
 
 
 def find(run: Run, target: Target) -> tuple[Hazard, ...]:
@@ -31,6 +43,13 @@ def find(run: Run, target: Target) -> tuple[Hazard, ...]:
         for hazard in hazards_of(program, target, alone=len(run.programs) == 1)
     ]
     return merged(found)
+
+
+def uses_unwritten(run: Run) -> bool:
+    """Does an output come from bytes that were never written?"""
+    alone = len(run.programs) == 1
+    found = (hazard for program in run.programs for hazard in stale_reads(program, shared=not alone))
+    return any(hazard.kind == "unwritten" for hazard in found)
 
 
 def hazards_of(program: Program, target: Target, *, alone: bool = True) -> list[Hazard]:

@@ -117,13 +117,8 @@ class Grid:
 
     def coordinates(self, operand: Operand) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Row and column of the granule of every element of an access, in row-major order."""
-        row: npt.NDArray[Any] = np.asarray([operand.partition - self.origin[0]])
-        column: npt.NDArray[Any] = np.asarray([operand.byte - self.origin[1]])
-        for partitions, step, count in operand.steps:
-            walk = np.arange(count)
-            row = (row[:, None] + walk * partitions).reshape(-1)
-            column = (column[:, None] + walk * step).reshape(-1)
-        return row // self.granule[0], column // self.granule[1]
+        first = operand.partition - self.origin[0], operand.byte - self.origin[1]
+        return _coordinates(*first, operand.steps, self.granule)
 
     def _walk_of(self, operand: Operand) -> _Walk:
         access = (operand.partition, operand.byte, operand.steps, size(operand))
@@ -155,6 +150,23 @@ class Grid:
             strides.append((0, 1))
         first = (operand.partition - self.origin[0]) // rows, (operand.byte - self.origin[1]) // columns
         return shape, strides, first
+
+
+@lru_cache(64)
+def _coordinates(
+    partition: int, byte: int, steps: tuple[Step, ...], granule: tuple[int, int]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Row and column of the granule of every element; the blocks of a tensor are mostly accessed alike."""
+    row: npt.NDArray[Any] = np.asarray([partition])
+    column: npt.NDArray[Any] = np.asarray([byte])
+    for partitions, step, count in steps:
+        walk = np.arange(count)
+        row = (row[:, None] + walk * partitions).reshape(-1)
+        column = (column[:, None] + walk * step).reshape(-1)
+    rows, columns = row // granule[0], column // granule[1]
+    for found in (rows, columns):
+        found.flags.writeable = False
+    return rows, columns
 
 
 @lru_cache(4096)

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import chain
+from math import prod
 
 import numpy as np
 
@@ -152,6 +153,8 @@ class _Walk:
     def _undefined(self, operand: Operand) -> flow.Elements:
         """Which elements of a read were never written for its tile, or come from such, in row-major order."""
         memory = self.memories[memory_of(operand)]
+        if (memory.grid.view(memory.writer, operand) <= NEVER).all():
+            return np.ones(prod(count for *_, count in operand.steps), np.bool_)
         at = memory.grid.coordinates(operand)
         found: flow.Elements = memory.writer[at] <= NEVER
         if operand.pinned:
@@ -209,6 +212,9 @@ class _Walk:
         whole = self.unmarked.pop(memory_of(operand), None)
         if whole is not None:
             memory.write_all(*whole)
+        if reached.all():
+            memory.grid.view(memory.writer, operand)[...] = -root
+            return
         rows, columns = memory.grid.coordinates(operand)
         granules = rows * memory.grid.shape[1] + columns
         if np.isin(granules[~reached], granules[reached]).any():
