@@ -43,7 +43,7 @@ _STOPPED = "did not end within"
 _BETTER = 16 * _BATCH
 """Runs before a case is taken in which stores repeat elements: sizes of 1 where the kernel means others."""
 _AT_ONCE = 2
-"""Cases that run at a time where each may take all the time that there is."""
+"""Cases that run at a time: each may take all the time that there is."""
 _PATIENCE = 4 * _BATCH
 """Runs before one that took too long gets all the time that there is: no smaller one may run."""
 _LARGEST_INTEGER = 128
@@ -162,7 +162,7 @@ class _Queue:
     def batch(self) -> list[Case]:
         """The next cases, each once: one that is found again may be worth more than it was."""
         found: list[Case] = []
-        while self._queue and len(found) < _BATCH:
+        while self._queue and len(found) < _AT_ONCE:
             case = heapq.heappop(self._queue).case
             text = repr(case)
             if self._known[text] != _RAN:
@@ -228,6 +228,7 @@ class Hunt:
     outermost: tuple[int, ...] = ()
     search: Search = field(default_factory=Search)
     _queue: _Queue = field(default_factory=_Queue)
+    _stalled: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -255,7 +256,9 @@ class Hunt:
                 search.out_of_time = True
                 break
             batch = queue.slowest(self.outermost) if patient else queue.batch()
-            for case, reply in zip(batch, ask(batch, patient=True) if patient else ask(batch), strict=True):
+            replies = ask(batch, patient=True) if patient else ask(batch)
+            self._stalled = all(isinstance(reply, Failure) and is_stop(reply) for reply in replies)
+            for case, reply in zip(batch, replies, strict=True):
                 self._note(case, reply)
             self._sketch(ask)
             if not self._has_ended and (search.tried % (4 * _BATCH) == 0 or not queue):
@@ -265,8 +268,9 @@ class Hunt:
         return search
 
     def _waits_for_slow(self, late: Over) -> bool:
-        """Is it time for the first case that took too long?"""
-        return bool(self._queue.slow) and (not self._queue or late() or self.search.tried >= _PATIENCE)
+        """Is it time for the first case that took too long, or have the last ones all done so?"""
+        waits = not self._queue or self._stalled or late() or self.search.tried >= _PATIENCE
+        return bool(self._queue.slow) and waits
 
     def _sketch(self, ask: Ask) -> None:
         """Queue the cases whose tensors are as large as the indices reach that ran out of them.
