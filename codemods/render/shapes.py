@@ -55,13 +55,14 @@ def written_sizes(scope: Scope, node: ast.expr) -> Sizes | None:
         marked = [d for d, size in enumerate(node.elts) if _is_partition(scope, size)]
         return Sizes(tuple(_size(scope, size) for size in node.elts), marked[-1] if marked else None)
     known = _of_a_tensor(scope, node)
-    if known is None and isinstance(node, ast.Name) and node.id in scope.sizes.definitions:
-        return _defined(scope, algebra.parse(scope.sizes.definitions[node.id]))
+    if known is None and isinstance(node, ast.Name):
+        text = scope.sizes.definitions.get(node.id) or scope.sizes.formulas.get(node.id)
+        return _defined(scope, algebra.parse(text)) if text else None
     return None if known is None else Sizes(known)
 
 
 def _defined(scope: Scope, node: ast.expr) -> Sizes | None:
-    """The sizes of a shape that has a name, which is bound once to what cannot change."""
+    """The sizes of a shape that has a name, as it was bound last: what it is made of has not changed since."""
     if isinstance(node, ast.Tuple | ast.List):
         return Sizes(tuple(ast.unparse(size) for size in node.elts)) if "par_dim" not in ast.unparse(node) else None
     known = _of_a_tensor(scope, node)
