@@ -28,6 +28,7 @@ class Launch:
     """One run of a kernel: the kernel object, the module that defines it, its case, and the hardware's name.
 
     ``values`` are its arguments where host code launched it (:mod:`.made`), ``None`` where the case has them.
+    ``is_part``: it is a function that kernels call, and gives these what it writes to its arguments.
     """
 
     kernel: object
@@ -35,6 +36,7 @@ class Launch:
     case: Case
     hardware: str
     values: dict[str, Any] | None = None
+    is_part: bool = False
 
 
 @dataclass(frozen=True)

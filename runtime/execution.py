@@ -386,7 +386,7 @@ def _run(request: Request, case: Case) -> Run:
         probing(request.kind == "probe"),
         extents.noted(request.sketch),
     ):
-        run = front.launch(Launch(kernel, module, launched, request.hardware, values))
+        run = front.launch(Launch(kernel, module, launched, request.hardware, values, is_function))
     asked = conditions.so_far() if request.conditions else ()
     left = [
         f"{text}: importing the file without the emulator ends there"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..arguments import arguments
+from ..cases import TensorSpec
 from ..compare.trace import Run, form_of, run_of
 from ..dialect import Frontend, Launch
 from ..hazards import find
@@ -30,7 +31,9 @@ def _launch(asked: Launch) -> Run:
     given = None if asked.values is None else with_grid_size(asked.values)
     values = arguments(case, kernel.func, "beta2", asked.module) if given is None else given
     target = TARGETS[asked.hardware]
-    launched = launch(kernel, values, grid=case.grid, target=target, record=True, version=at)
+    outputs = [name for name, value in case.args.items() if isinstance(value, TensorSpec) and value.output]
+    written = outputs if asked.is_part else []
+    launched = launch(kernel, values, grid=case.grid, target=target, record=True, version=at, written=written)
     return replace(run_of(launched.outputs, launched.machines, form_of(launched.returned)), version=at.name)
 
 

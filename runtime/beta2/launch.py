@@ -60,6 +60,7 @@ def launch(
     target: hardware.Target = hardware.TARGETS[hardware.DEFAULT_TARGET],
     record: bool = False,
     version: Version | str = DEFAULT,
+    written: Sequence[str] = (),
 ) -> Launch:
     """:func:`execute`, of code that the front end takes: the source of all that ``kernel`` reaches is judged before it
     runs, and what matters only where it runs, values of Python's operators among it, while it runs.
@@ -72,8 +73,9 @@ def launch(
     functions = gathered(getattr(kernel, "func", kernel), args.values(), nki_version(version))
     missing = {name for item in functions for name in item.roots if name not in item.function.__globals__}
     with observed(functions):
+        names = missing if functions else None
         return execute(
-            kernel, args, grid=grid, target=target, record=record, version=version, names=missing if functions else None
+            kernel, args, grid=grid, target=target, record=record, version=version, names=names, written=written
         )
 
 
@@ -87,6 +89,7 @@ def execute(
     record: bool = False,
     version: Version | str = DEFAULT,
     names: Set[str] | None = None,
+    written: Sequence[str] = (),
 ) -> Launch:
     """Run ``kernel`` (a function or what ``nki.jit`` made of it) once for each program of ``grid``.
 
@@ -94,6 +97,7 @@ def execute(
     lists and tuples; anything else is passed as it is. A kernel never changes the caller's arrays: what it writes to is
     given back as it was (:class:`~..memory.Lent`).
     ``names`` are those that the kernel's code reads and its modules do not have, ``None`` where they are not known.
+    ``written`` are arguments that a function which kernels call writes to: its outputs, if it returns nothing.
     """
     function = getattr(kernel, "func", kernel)
     at = nki_version(version)
@@ -113,7 +117,7 @@ def execute(
             given[index] = _call(function, bound)
             tensors = list(_tensors(given[index]))
             _check_outputs(tensors)
-            return tensors
+            return tensors or [item for name in written for item in _tensors(bound[name])]
 
     with inputs, front_end_names(at, names):
         returned = cores.run(program)
