@@ -162,9 +162,11 @@ def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> 
         raise Refuse(node, CODE, "two lower bounds on one dimension", "combine them with max(...)")
     hint = _size_name(axis, bound.term.position, bound.ndim)
     start = str(least) if least is not None else named_size(scope, f"{axis.label or 'first'}_start", f"max(0, {first})")
-    size = named_size(scope, hint, algebra.subtract(clamp.size, start))
+    rest = algebra.subtract(clamp.size, start)
+    size = _smaller(rest, rest) or named_size(scope, hint, rest)
     _take_back(scope, clamp)
-    scope.guard((f"{size} > 0",))
+    if not size.isdigit():
+        scope.guard((f"{size} > 0",))
     return replace(clamp, size=size, start=start)
 
 
@@ -179,12 +181,20 @@ _NAME = re.compile(r"[A-Za-z]\w*(?![\w.(\[])")
 """The name of a size, at the start of a number of elements that is written with it."""
 
 
+def _smaller(size: str, rest: str) -> str:
+    """The smaller of two sizes that the source writes as numbers; empty where it does not, or leaves nothing."""
+    sizes = [algebra.constant(text, {}) for text in (size, rest)]
+    known = [n for n in sizes if n is not None and n > 0]
+    return str(min(known)) if len(known) == len(sizes) else ""
+
+
 def clamp_of(scope: Scope, bound: Bound) -> Clamp:
     """The name of the clamped size of an axis, computed first. What follows does not run where it is not positive."""
     axis = bound.term.axis
     rest = _rest(scope, bound)
-    if scope.equal(axis.size, rest):
-        return Clamp(axis, bound.term.position, bound.ndim, axis.size, bound.loose is not None)
+    number = _smaller(axis.size, rest)
+    if number or scope.equal(axis.size, rest):
+        return Clamp(axis, bound.term.position, bound.ndim, number or axis.size, bound.loose is not None)
     if rest.isidentifier() and positivity.at_most(scope, rest, axis.size):
         if not positivity.positive(scope, rest):
             scope.guard((f"{rest} > 0",))

@@ -1,3 +1,5 @@
+"""NumPy references of the kernels in before.py."""
+
 import numpy as np
 
 
