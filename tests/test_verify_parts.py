@@ -76,3 +76,11 @@ def test_what_such_a_function_writes_to_its_arguments_is_compared(
     proof = verified(Asked(("k.py",), migrate=True, unsafe=True, jobs=2)).proof
     result = next(each for each in proof.results if each.kernel == "scaled")
     assert result.verdict.value == "equal" and "2 outputs" in result.levels[-1].summary
+
+
+def test_such_a_function_may_return_a_tensor_of_any_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("k.py").write_text(KERNELS.replace("buffer=nl.shared_hbm", "buffer=nl.hbm", 1))
+    Path("cases.toml").write_text(CASE)
+    proof = verified(Asked(("k.py",), migrate=True, unsafe=True, jobs=2)).proof
+    assert next(each for each in proof.results if each.kernel == "twice").verdict.value == "equal"

@@ -32,7 +32,7 @@ def _launch(asked: Launch) -> Run:
     values = arguments(case, kernel.func, "beta2", asked.module) if given is None else given
     target = TARGETS[asked.hardware]
     outputs = [name for name, value in case.args.items() if isinstance(value, TensorSpec) and value.output]
-    written = outputs if asked.is_part else []
+    written = outputs if asked.is_part else None
     launched = launch(kernel, values, grid=case.grid, target=target, record=True, version=at, written=written)
     return replace(run_of(launched.outputs, launched.machines, form_of(launched.returned)), version=at.name)
 

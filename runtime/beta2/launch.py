@@ -60,7 +60,7 @@ def launch(
     target: hardware.Target = hardware.TARGETS[hardware.DEFAULT_TARGET],
     record: bool = False,
     version: Version | str = DEFAULT,
-    written: Sequence[str] = (),
+    written: Sequence[str] | None = None,
 ) -> Launch:
     """:func:`execute`, of code that the front end takes: the source of all that ``kernel`` reaches is judged before it
     runs, and what matters only where it runs, values of Python's operators among it, while it runs.
@@ -89,7 +89,7 @@ def execute(
     record: bool = False,
     version: Version | str = DEFAULT,
     names: Set[str] | None = None,
-    written: Sequence[str] = (),
+    written: Sequence[str] | None = None,
 ) -> Launch:
     """Run ``kernel`` (a function or what ``nki.jit`` made of it) once for each program of ``grid``.
 
@@ -97,7 +97,8 @@ def execute(
     lists and tuples; anything else is passed as it is. A kernel never changes the caller's arrays: what it writes to is
     given back as it was (:class:`~..memory.Lent`).
     ``names`` are those that the kernel's code reads and its modules do not have, ``None`` where they are not known.
-    ``written`` are arguments that a function which kernels call writes to: its outputs, if it returns nothing.
+    ``written``: it is a function that kernels call, and may write to these arguments: if it returns nothing, they are
+    its outputs; if it does, these may be in any memory.
     """
     function = getattr(kernel, "func", kernel)
     at = nki_version(version)
@@ -116,7 +117,9 @@ def execute(
             bound = {name: _argument(machines[index], name, value, inputs, place) for name, value in args.items()}
             given[index] = _call(function, bound)
             tensors = list(_tensors(given[index]))
-            _check_outputs(tensors)
+            if written is None:
+                _check_outputs(tensors)
+                return tensors
             return tensors or [item for name in written for item in _tensors(bound[name])]
 
     with inputs, front_end_names(at, names):
