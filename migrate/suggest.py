@@ -265,11 +265,12 @@ class _Work:
         called = self.names.called(kernel)
         if called is not None:
             tree, definition, factory = self.names.tree, called.definition, called.factory
-            proposed = _lighter_first(proposed_cases(self.path, tree, definition))
+            made, again, once_more = itertools.tee(proposed_cases(self.path, tree, definition), 3)
+            proposed = _lighter_first(made)
             calls = called_cases(self.path, tree, definition) if factory is None else iter(())
             hosts = host_cases(self.path, tree, definition, factory)
-            reached = with_extents(proposed_cases(self.path, tree, definition), definition, tree)
-            first = next(proposed_cases(self.path, tree, definition), None)
+            reached = with_extents(again, definition, tree)
+            first = next(once_more, None)
             whole = (_completed(case, first, definition) for case in itertools.chain(calls, hosts, reached))
             told = list({repr(c): c for c in whole}.values())
             yield from (case for case in told if elements(case) <= _LIGHT)

@@ -6,6 +6,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from nki_migrate.runtime.spec.hardware import PARTITIONS
@@ -82,6 +83,12 @@ def evaluated(node: ast.expr, values: Mapping[str, object], functions: Mapping[s
         raise Unknown from error
 
 
+@lru_cache(4096)
+def _text(node: ast.expr) -> str:
+    """An expression as text: sizes are tried some thousand times, and the trees of a file do not change."""
+    return ast.unparse(node)
+
+
 class _Evaluation:
     """Raises what Python raises, and :class:`KeyError` for what is not known."""
 
@@ -98,7 +105,7 @@ class _Evaluation:
         return self.values[node.id]
 
     def _attribute(self, node: ast.Attribute) -> object:
-        text = ast.unparse(node)
+        text = _text(node)
         return self.values[text] if text in self.values else _CONSTANTS[node.attr]
 
     def _operation(self, node: ast.BinOp) -> object:
@@ -129,7 +136,7 @@ class _Evaluation:
         return whole[operator.index(at)]  # type: ignore[arg-type]  # what is no index raises TypeError
 
     def _called(self, node: ast.Call) -> object:
-        name = ast.unparse(node.func)
+        name = _text(node.func)
         known = self.functions.get(name)
         if known is None:
             if node.keywords:

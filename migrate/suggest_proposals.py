@@ -7,7 +7,6 @@ import itertools
 import math
 import operator
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -41,8 +40,8 @@ _ATTEMPTS = 2000
 """Combinations of sizes that are looked at, before any runs."""
 _TIMES = (2, 1, 0)
 """How often the loops of a proposal run at least: twice shows most, and one that does not run shows nothing."""
-_SECONDS = 0.5
-"""For one choice of ranks: errors tell more than a long search of what the asserts allow."""
+_JUDGED = 3000
+"""Choices of sizes that are judged, for one choice of ranks: errors tell more than a long search of what is allowed."""
 _OPTIONS = 5
 _DIFFERENT = 3
 """How many sizes of a dimension are looked at for sizes that all differ, and how many such proposals there are."""
@@ -258,10 +257,9 @@ def _spread(
         made = (
             dict(zip(allowed, (s[n] for s, n in zip(allowed.values(), p, strict=True)), strict=True)) for p in nearest
         )
-        ends = time.process_time() + _SECONDS / 2
         different = (sizes for sizes in made if len(set(sizes.values())) == len(sizes))
-        inside = itertools.takewhile(lambda _: time.process_time() < ends, different)
-        yield from itertools.islice((sizes for sizes in inside if holds(facts, sizes, scalars)), _DIFFERENT)
+        judged = itertools.islice(different, _JUDGED // 2)
+        yield from itertools.islice((sizes for sizes in judged if holds(facts, sizes, scalars)), _DIFFERENT)
     yield from found
 
 
@@ -336,7 +334,7 @@ def _assignments(
     symbols: Mapping[str, Sequence[int]], facts: Facts, scalars: Mapping[str, object]
 ) -> Iterator[dict[str, int]]:
     """Sizes of the symbols that satisfy the asserts, those nearest to the preferred ones first."""
-    found = _Assignments(list(symbols.items()), facts, scalars, time.process_time() + _SECONDS)
+    found = _Assignments(list(symbols.items()), facts, scalars)
     for total in range(sum(len(sizes) - 1 for sizes in symbols.values()) + 1):
         yield from found.of(total, {}, ())
 
@@ -348,7 +346,6 @@ class _Assignments:
     symbols: list[tuple[str, Sequence[int]]]
     facts: Facts
     scalars: Mapping[str, object]
-    ends: float
     allowed: dict[tuple[int, ...], bool] = field(default_factory=dict)
 
     def of(self, total: int, sizes: dict[str, int], chosen: tuple[int, ...]) -> Iterator[dict[str, int]]:
@@ -359,10 +356,10 @@ class _Assignments:
         name, options = self.symbols[len(chosen)]
         last = len(chosen) + 1 == len(self.symbols)
         for index in range(total if last else 0, min(total, len(options) - 1) + 1):
-            if time.process_time() > self.ends:
-                return
             more, place = {**sizes, name: options[index]}, (*chosen, index)
             if place not in self.allowed:
+                if len(self.allowed) >= _JUDGED:
+                    return
                 self.allowed[place] = holds(self.facts, more, self.scalars)
             if self.allowed[place]:
                 yield from self.of(total - index, more, place)
