@@ -210,7 +210,7 @@ def k(x, wider):
     out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
     tile = nl.load(x)
     i_p, i_f = nl.mgrid[0:rows, 0:columns]
-    moved = i_p + 10
+    moved = i_p * 2
     below = i_p >= i_f
     if wider:
         below = moved >= i_f
@@ -222,7 +222,7 @@ def k(x, wider):
 def test_what_a_statement_that_is_left_alone_reads_through_others_is_kept():
     outcome = rewrite(CHOSEN)
     assert "NKI027" in [f.code for f in outcome.findings]
-    for line in ("i_p, i_f = nl.mgrid[0:rows, 0:columns]", "moved = i_p + 10", "below = moved >= i_f"):
+    for line in ("i_p, i_f = nl.mgrid[0:rows, 0:columns]", "moved = i_p * 2", "below = moved >= i_f"):
         assert line in outcome.source
         number = CHOSEN[: CHOSEN.index(line)].count("\n") + 1
         assert number in [f.line for f in outcome.findings]

@@ -37,7 +37,8 @@ def leave_function(scope: Scope, statement: ast.stmt) -> None:
     )
     if traced:
         scope.apply(loop_state.CODE, statement)
-        scope.module.plan.edits.after[scope.place.loops[0].statement] = [*scope.output.lines, New(f"return {text}")]
+        lines = [*scope.output.lines, New(f"return {text}")]
+        scope.draft.put(scope.module.plan.edits.after, scope.place.loops[0].statement, lines)
         scope.output.lines = []
     else:
         scope.emit(f"return {text}")

@@ -78,6 +78,7 @@ def _walk_function(
     _lift_unused(scope)
     module.plan.needless.update(scope.summary.dropped)
     _restore_dropped(scope)
+    _drop_emptied(scope)
     drop_zeros(scope)
     sbuf_manager.place(scope)
     write_joints(scope)
@@ -166,6 +167,24 @@ def _restore_dropped(scope: Scope) -> None:
                     "remove it when that statement is rewritten",
                 )
             )
+
+
+def _drop_emptied(scope: Scope) -> None:
+    """A condition goes with all that it decides: index vectors, which are not written any more."""
+    replaced = scope.module.plan.edits.replaced
+    for node in of_kinds(scope.function, ast.If):
+        if node.orelse or any(replaced.get(statement) != [] for statement in node.body):
+            continue
+        text = scope.source.segment(node)
+        if text.startswith("if") and "#" not in text and all(isinstance(part, _READ) for part in walk(node.test)):
+            replaced[node] = []
+
+
+_READ = (
+    *(ast.Name, ast.Attribute, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp),
+    *(ast.expr_context, ast.cmpop, ast.boolop, ast.unaryop),
+)
+"""What a condition may be of that only reads."""
 
 
 def _bindings_read(scope: Scope) -> dict[ast.stmt, set[str]]:

@@ -17,7 +17,7 @@ from ..expr.emission import New, Refuse
 from ..expr.frames import Loop, Side
 from ..expr.operands import Operand
 from ..expr.values import Flag, Function, Hbm, Keyed, Python, Tile, Value
-from ..lower.alternatives import either_origin
+from ..lower.alternatives import either_origin, either_predicate
 from ..lower.api_arguments import check_arguments
 from ..lower.assign import assign
 from ..lower.calls import call_statement, list_both
@@ -374,7 +374,10 @@ def _join(scope: Scope, statement: ast.If, first: dict[str, Value], holds: bool)
         n: value if n in first and n in scope.names.env else _apart_from(scope, value, around)
         for n, value in both.items()
     }
-    scope.names.env = {n: either_origin(scope, test, then.get(n), other.get(n), value) for n, value in both.items()}
+    for name, value in both.items():
+        sides = then.get(name), other.get(name)
+        both[name] = either_predicate(scope, test, *sides, either_origin(scope, test, *sides, value))
+    scope.names.env = both
     join_places(scope, statement, then, other)
     remember(scope, statement.test, then)
 

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..analysis.objects import changing_part
 from ..expr import algebra
 from ..expr.operands import Operand
-from ..expr.values import Hbm, Tile, Value
+from ..expr.values import Comparison, Hbm, Mask, Tile, Value
 from ..render.expressions import is_pure, render
 from ..syntax.node_index import of_kinds, walk
 
@@ -104,6 +105,35 @@ def either_origin(scope: Scope, test: ast.expr, a: Value | None, b: Value | None
     text = ast.unparse(test)
     base, offset = (x if x == y else f"({algebra.choice(text, x, y)})" for x, y in _differing(one, other))
     return replace(merged, origin=replace(one, base=base, offset=offset, origin=None))
+
+
+def either_predicate(scope: Scope, test: ast.expr, a: Value | None, b: Value | None, merged: Value) -> Value:
+    """A name that is a comparison of the same vectors in each of two branches: with the offsets that a condition chooses.
+
+    Only of comparisons that tie two dimensions, and where the condition cannot change.
+    """
+    if isinstance(merged, Mask) or not (isinstance(a, Mask) and isinstance(b, Mask) and a.ties and b.ties):
+        return merged
+    if a.comparison is None or b.comparison is None or of_kinds(test, ast.Call) or changing_part(scope, test):
+        return merged
+    one, other = _greater(a.comparison), _greater(b.comparison)
+    alike = replace(other.left, offset=one.left.offset), replace(other.right, offset=one.right.offset)
+    stays = all(scope.names.assigned[n.id] <= 1 for n in of_kinds(test, ast.Name))
+    if not stays or one.operator != other.operator or alike != (one.left, one.right):
+        return merged
+    text = ast.unparse(test)
+    left, right = (
+        replace(x, offset=algebra.choice(text, x.offset, y.offset))
+        for x, y in ((one.left, other.left), (one.right, other.right))
+    )
+    chosen = Comparison(left, one.operator, right)
+    return Mask(ties=(chosen,), comparison=chosen)
+
+
+def _greater(comparison: Comparison) -> Comparison:
+    """``b > a`` for ``a < b``."""
+    turned = {"less": "greater", "less_equal": "greater_equal"}.get(comparison.operator)
+    return comparison if turned is None else Comparison(comparison.right, turned, comparison.left)
 
 
 def _differing(one: Operand, other: Operand) -> list[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """NKI027 affine-select: the predicate of ``nisa.affine_select`` becomes ``pattern=`` and ``offset=``.
 
 Why: Beta 2 has no index vectors. The comparison ``a + p >= b + f`` is written as ``offset + p * channel_multiplier +
-sum(index * step) >= 0``, with ``pattern=[[step, count], ...]`` over the free dimensions; it may have a name.
+sum(index * step) >= 0``, with ``pattern=[[step, count], ...]`` over the free dimensions; it may have a name. Where
+branches bind that name to comparisons of the same vectors, the offset is the one that the condition chooses.
 
 GpSimd reads SBUF only: a tile in PSUM is copied to SBUF first; in a kernel that places its tiles itself, to the
 destination, and selected there.
@@ -22,7 +23,7 @@ from ..render.masks import mask_value
 from ..render.patterns import of_rank
 
 CODE = "NKI027"
-GOLDENS = ("affine_select",)
+GOLDENS = ("affine_select", "chosen_predicate")
 
 
 @lowers(CODE, "nisa.affine_select")

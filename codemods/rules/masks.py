@@ -163,7 +163,7 @@ def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> 
     hint = _size_name(axis, bound.term.position, bound.ndim)
     start = str(least) if least is not None else named_size(scope, f"{axis.label or 'first'}_start", f"max(0, {first})")
     rest = algebra.subtract(clamp.size, start)
-    size = _smaller(rest, rest) or named_size(scope, hint, rest)
+    size = _number_left(rest, rest) or named_size(scope, hint, rest)
     _take_back(scope, clamp)
     if not size.isdigit():
         scope.guard((f"{size} > 0",))
@@ -181,7 +181,7 @@ _NAME = re.compile(r"[A-Za-z]\w*(?![\w.(\[])")
 """The name of a size, at the start of a number of elements that is written with it."""
 
 
-def _smaller(size: str, rest: str) -> str:
+def _number_left(size: str, rest: str) -> str:
     """The smaller of two sizes that the source writes as numbers; empty where it does not, or leaves nothing."""
     sizes = [algebra.constant(text, {}) for text in (size, rest)]
     known = [n for n in sizes if n is not None and n > 0]
@@ -192,7 +192,7 @@ def clamp_of(scope: Scope, bound: Bound) -> Clamp:
     """The name of the clamped size of an axis, computed first. What follows does not run where it is not positive."""
     axis = bound.term.axis
     rest = _rest(scope, bound)
-    number = _smaller(axis.size, rest)
+    number = _number_left(axis.size, rest)
     if number or scope.equal(axis.size, rest):
         return Clamp(axis, bound.term.position, bound.ndim, number or axis.size, bound.loose is not None)
     if rest.isidentifier() and positivity.at_most(scope, rest, axis.size):
