@@ -108,7 +108,7 @@ def either_origin(scope: Scope, test: ast.expr, a: Value | None, b: Value | None
 
 
 def either_predicate(scope: Scope, test: ast.expr, a: Value | None, b: Value | None, merged: Value) -> Value:
-    """A name that is a comparison of the same vectors in each of two branches: with the offsets that a condition chooses.
+    """A name that is a comparison of the same vectors in each of two branches: a condition chooses the offset.
 
     Only of comparisons that tie two dimensions, and where the condition cannot change.
     """
