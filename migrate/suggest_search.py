@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from nki_migrate.runtime.abridging import STEPS
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Probe
@@ -443,10 +444,10 @@ def _with_tiles(case: Case, tiles: Sequence[int]) -> Iterator[Case]:
 
 
 def outermost_steps(kernel: ast.FunctionDef) -> tuple[int, ...]:
-    """How many steps the loops have that stand in no other one, where the source says a number."""
+    """How many steps the loops have that stand in no other one and can be cut short, where the source says a number."""
     ranges = [node.iter for node in kernel.body if isinstance(node, ast.For) and isinstance(node.iter, ast.Call)]
     bounds = [call.args[0].value for call in ranges if len(call.args) == 1 and isinstance(call.args[0], ast.Constant)]
-    return tuple(dict.fromkeys(count for count in bounds if type(count) is int))
+    return tuple(dict.fromkeys(count for count in bounds if type(count) is int and count > STEPS))
 
 
 def constants(tree: ast.Module, kernel: ast.FunctionDef) -> list[int]:

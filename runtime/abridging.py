@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-_STEPS = 3
+STEPS = 3
+"""The steps that a loop takes which is cut short: its first two and its last."""
 _longest = 0
 """How many steps a loop takes at most that runs whole; 0 in a run that is not abridged so."""
 _only: frozenset[int] = frozenset()
@@ -22,7 +23,7 @@ _probes = False
 
 
 @contextmanager
-def abridged(loops: int | tuple[int, ...] = _STEPS) -> Iterator[None]:
+def abridged(loops: int | tuple[int, ...] = STEPS) -> Iterator[None]:
     """Within, loops of NKI of more than so many steps are cut short (of more than 3, if it is less); 0: none is.
 
     Of several numbers: only loops of one of these.
@@ -30,7 +31,7 @@ def abridged(loops: int | tuple[int, ...] = _STEPS) -> Iterator[None]:
     global _longest, _only
     before = _longest, _only
     _only = frozenset(loops) if isinstance(loops, tuple) else frozenset()
-    _longest = max(loops, _STEPS) if isinstance(loops, int) and loops else 0
+    _longest = max(loops, STEPS) if isinstance(loops, int) and loops else 0
     try:
         yield
     finally:
@@ -62,6 +63,6 @@ def steps(values: range) -> Sequence[int]:
     """The steps that a loop over ``values`` takes."""
     count = len(values)
     is_cut = count in _only if _only else 0 < _longest < count
-    if not is_cut or count <= _STEPS:
+    if not is_cut or count <= STEPS:
         return values
-    return (*values[: _STEPS - 1], values[-1])
+    return (*values[: STEPS - 1], values[-1])

@@ -340,3 +340,38 @@ def test_two_bounds_of_one_dimension_are_the_smaller_one(migrate, n, m):
     assert (migration.outcome.findings, migration.trouble) == ((), ())
     assert "i_p_size_2 = min(i_p_size, m - 2)" in migration.outcome.source
     assert "if i_p_size_2 > 0:" in migration.outcome.source
+
+
+DECIDED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, first=False, second=False, log=print):
+    out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    i_p, i_f = nl.mgrid[0:128, 0:64]
+    below = i_p >= i_f
+    {condition}
+            below = i_p + 10 >= i_f{comment}
+    nl.store(out, value=nisa.affine_select(pred=below, on_true_tile=tile, on_false_value=0.0, dtype=nl.float32))
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "comment", "stays"),
+    [
+        ("if first:\n        if second:", "", False),
+        ("if first:\n        if second:", "  # further", False),
+        ("if first:\n        # why\n        if second:", "", True),
+        ("if first:\n        if len(x.shape) == 2:", "", True),
+    ],
+)
+def test_a_condition_goes_with_what_it_decided_unless_it_has_a_comment(condition, comment, stays):
+    outcome = rewrite(DECIDED.format(condition=condition, comment=comment))
+    assert ("    if first:" in outcome.source) == stays
+    assert all(text in outcome.source for text in ("# further", "# why") if text in condition + comment)
+    assert bool(outcome.findings) == ("len" in condition), outcome.findings

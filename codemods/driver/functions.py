@@ -78,10 +78,10 @@ def _walk_function(
     _lift_unused(scope)
     module.plan.needless.update(scope.summary.dropped)
     _restore_dropped(scope)
-    _drop_emptied(scope)
     drop_zeros(scope)
     sbuf_manager.place(scope)
     write_joints(scope)
+    _drop_emptied(scope)
     if module.plan.edits.size() != before:
         module.touch(scope.outermost)
     further = further_parameters(module, node, parameters) if outer is None else []
@@ -171,9 +171,10 @@ def _restore_dropped(scope: Scope) -> None:
 
 def _drop_emptied(scope: Scope) -> None:
     """A condition goes with all that it decides: index vectors, which are not written any more."""
-    replaced = scope.module.plan.edits.replaced
-    for node in of_kinds(scope.function, ast.If):
-        if node.orelse or any(replaced.get(statement) != [] for statement in node.body):
+    edits = scope.module.plan.edits
+    replaced, beside = edits.replaced, edits.before.keys() | edits.after.keys()
+    for node in reversed(of_kinds(scope.function, ast.If)):  # the inner ones first
+        if node.orelse or any(replaced.get(s) != [] or s in beside for s in node.body):
             continue
         text = scope.source.segment(node)
         if text.startswith("if") and "#" not in text and all(isinstance(part, _READ) for part in walk(node.test)):
