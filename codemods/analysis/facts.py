@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -50,6 +51,10 @@ class Names(Tables):
     unknown_results: set[str] = field(default_factory=set)
     none_at_first: set[str] = field(default_factory=set)
     untold: set[str] = field(default_factory=set)
+
+    def are_fixed(self, names: Iterable[str]) -> bool:
+        """Does one statement at most bind each of ``names``, so that none of them changes?"""
+        return all(self.assigned[name] <= 1 for name in names)
 
 
 @dataclass

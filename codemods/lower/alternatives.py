@@ -98,7 +98,7 @@ def either_origin(scope: Scope, test: ast.expr, a: Value | None, b: Value | None
         return merged
     plain = ast.Name | ast.Compare | ast.Constant | ast.expr_context | ast.cmpop
     stays = all(isinstance(n, plain) for n in walk(test))
-    stays = stays and all(scope.names.assigned[n.id] <= 1 for n in of_kinds(test, ast.Name))
+    stays = stays and scope.names.are_fixed(n.id for n in of_kinds(test, ast.Name))
     same = replace(one, base=other.base, offset=other.offset, origin=other.origin) == other
     if not (stays and same) or one.dynamic or one.rows_at is not None or one.prefix or one.is_view:
         return merged
@@ -118,7 +118,7 @@ def either_predicate(scope: Scope, test: ast.expr, a: Value | None, b: Value | N
         return merged
     one, other = _greater(a.comparison), _greater(b.comparison)
     alike = replace(other.left, offset=one.left.offset), replace(other.right, offset=one.right.offset)
-    stays = all(scope.names.assigned[n.id] <= 1 for n in of_kinds(test, ast.Name))
+    stays = scope.names.are_fixed(n.id for n in of_kinds(test, ast.Name))
     if not stays or one.operator != other.operator or alike != (one.left, one.right):
         return merged
     text = ast.unparse(test)

@@ -231,7 +231,7 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
         text = dtype_text(scope, value)
         scope.emit(f"{name} = {text}")
         _set(scope, name, DType(name))
-        if scope.names.assigned[name] == 1 and all(scope.names.assigned[n] <= 1 for n in algebra.names(text)):
+        if scope.names.assigned[name] == 1 and scope.names.are_fixed(algebra.names(text)):
             scope.names.dtypes[name] = text
         return
     text = operator_value(scope, value, name) or render(scope, value)
@@ -296,7 +296,7 @@ def define(scope: Scope, name: str, text: str) -> None:
     read = algebra.names(text)
     if name in read or changing_part(scope, algebra.parse(text)):
         return
-    always = scope.names.assigned[name] == 1 and all(scope.names.assigned[n] <= 1 for n in read)
+    always = scope.names.assigned[name] == 1 and scope.names.are_fixed(read)
     if always:
         scope.sizes.definitions[name] = text
     else:

@@ -319,7 +319,7 @@ class _Follower:
 
     def _is_fixed(self, number: algebra.Polynomial) -> bool:
         """Does every name of a number stand for one value only, wherever it is written?"""
-        return all(self.scope.names.assigned[name] <= 1 for name in algebra.names(algebra.show(number)))
+        return self.scope.names.are_fixed(algebra.names(algebra.show(number)))
 
     def _can_pad(self, base: algebra.Polynomial, start: algebra.Polynomial) -> bool:
         """Is an address behind another one by a number of bytes that can be written?"""

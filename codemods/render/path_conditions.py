@@ -17,16 +17,12 @@ def remember(scope: Scope, test: ast.expr, then: dict[str, Value]) -> None:
     """Keep what names are where a condition holds that cannot change, if they are something else where it does not."""
     names = {n.id for n in of_kinds(test, ast.Name)}
     plain = ast.Name | ast.Compare | ast.Constant | ast.expr_context | ast.cmpop
-    if all(isinstance(n, plain) for n in walk(test)) and all(scope.names.assigned[n] <= 1 for n in names):
+    if all(isinstance(n, plain) for n in walk(test)) and scope.names.are_fixed(names):
         known = scope.names.under.setdefault(ast.unparse(test), {})
         for name, value in then.items():
             now = scope.names.env[name]
             others = {n for text in texts(value) if text for n in algebra.names(text)} - {name}
-            if (
-                type(now) is Value
-                and isinstance(value, Hbm | Tile)
-                and all(scope.names.assigned[n] <= 1 for n in others)
-            ):
+            if type(now) is Value and isinstance(value, Hbm | Tile) and scope.names.are_fixed(others):
                 known[name] = (now, value)
 
 

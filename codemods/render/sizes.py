@@ -98,7 +98,7 @@ def _number(scope: Scope, size: ast.expr) -> int | None:
     plain = all(
         isinstance(n, ast.Name | ast.Constant | ast.BinOp | ast.operator | ast.expr_context) for n in walk(size)
     )
-    steady = plain and all(scope.names.assigned[n.id] <= 1 for n in of_kinds(size, ast.Name))
+    steady = plain and scope.names.are_fixed(n.id for n in of_kinds(size, ast.Name))
     return scope.constant(ast.unparse(size)) if steady else None
 
 

@@ -319,7 +319,7 @@ def bound_anew(scope: Scope, declaration: Declaration) -> None:
 def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> bool:
     """Emit the declaration of a tile again, right before a matmul that overwrites all of it."""
     whole = target.base == declaration.name and is_whole(scope, target)
-    stable = declaration.text and all(scope.names.assigned[name] <= 1 for name in algebra.names(declaration.text))
+    stable = declaration.text and scope.names.are_fixed(algebra.names(declaration.text))
     if not whole or not stable or _has_other_names(scope, declaration):
         return False
     scope.apply(CODE, declaration.node)
