@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from ..expr import algebra
 from ..expr.operands import Operand
 from ..expr.values import Hbm, Several, Tile, Value, texts
+from ..project.program import Module
 from ..syntax.node_index import children, indexed, of_kinds, walk
 from .scope import Scope
 
@@ -54,9 +55,14 @@ def is_free(scope: Scope, name: str) -> bool:
         *scope.sizes.named,
         *scope.sizes.named.values(),
     ]
-    if name in scope.module.names.module_level or any(name in algebra.names(text) for text in described if text):
+    is_taken = scope.module.program.asked(_is_module_level, scope.module, name)
+    if is_taken or any(name in algebra.names(text) for text in described if text):
         return False
     return not any(name in _targets(loop.statement) for loop in scope.place.loops) and _is_bound_for_reads(scope, name)
+
+
+def _is_module_level(module: Module, name: str) -> bool:
+    return name in module.names.module_level
 
 
 def _texts(value: Value) -> Iterator[str]:

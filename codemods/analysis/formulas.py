@@ -69,7 +69,7 @@ class _Calls(ast.NodeTransformer):
     def _is_ceiling(self, node: ast.expr, root: str) -> bool:
         """Is this a ceiling of the module's own text, or one that the rewrite spells with an import of its own?"""
         own = self.module.symbols.host_name(node) in _CEILINGS and root not in self.module.symbols.classes
-        return own or ast.unparse(node) == f"{self.module.names.needed_imports.get('math')}.ceil"
+        return own or ast.unparse(node) == f"{self.module.program.asked(_imported, self.module, 'math')}.ceil"
 
     def _is_int(self, node: ast.expr) -> bool:
         own = self.module.symbols.rebound | self.module.symbols.imports.keys() | self.module.symbols.classes.keys()
@@ -105,3 +105,7 @@ def _is_arithmetic(node: ast.expr, names: Collection[str]) -> bool:
     rest = [part for part in walk(node) if part not in spelled]
     own = all(part.id in names for part in rest if isinstance(part, ast.Name))
     return own and all(isinstance(part, _ARITHMETIC) for part in rest)
+
+
+def _imported(module: Module, path: str) -> str | None:
+    return module.names.needed_imports.get(path)

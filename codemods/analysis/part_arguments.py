@@ -28,8 +28,8 @@ def access_of(view: Operand) -> Operand | None:
     return access if access.items is not None or access.prefix else None
 
 
-def handed_on(parameter: str, value: Hbm | Tile, access: Operand, taken: set[str]) -> tuple[Value, dict[str, str]]:
-    """What the function sees, and the further arguments by their parameters. ``taken`` are names of its module."""
+def handed_on(parameter: str, value: Hbm | Tile, access: Operand) -> tuple[Value, dict[str, str]]:
+    """What the function sees, and the further arguments by their parameters."""
     tensor = f"{parameter}_tensor"
     whole = parameter_value(tensor, access.value)
     assert isinstance(whole, Hbm | Tile)
@@ -38,8 +38,6 @@ def handed_on(parameter: str, value: Hbm | Tile, access: Operand, taken: set[str
     sizes = whole.dims or tuple(f"{tensor}.shape[{d}]" for d in range(len(written or ())))
     items = [_item(parameter, d, item, sizes[d], texts) for d, item in enumerate(written or ())]
     prefix = tuple(_point(parameter, d, text, texts) for d, text in enumerate(access.prefix))
-    if taken & texts.keys():
-        return parameter_value(parameter, value), {}
     dims = None if written is None else tuple("1" if s is None else items[s].count for s in access.sources)
     inside = replace(
         access,

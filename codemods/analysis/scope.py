@@ -14,7 +14,7 @@ from ..expr.frames import Analysis, Branch, Loop
 from ..expr.values import Api, Function, Hbm, Tile, Value
 from ..project.draft import Draft
 from ..project.own_assertions import check_own
-from ..project.program import Module, numbered
+from ..project.program import Module
 from ..syntax.names import BETA2, canonical, dotted
 from ..syntax.source import Source
 from .facts import Facts, Masks, Memory, Names, Sizes, Summary, Tables
@@ -127,11 +127,16 @@ class Scope:
         return self.outer.outermost if self.outer is not None else self.function
 
     def walk_function(
-        self, node: ast.FunctionDef, parameters: dict[str, Value] | None = None, home: Module | None = None
+        self, node: ast.FunctionDef, parameters: dict[str, Value], home: Module | None = None
     ) -> Analysis:
         """Rewrite another function (once) of this module or of its ``home``, given what its parameters are."""
-        analysis: Analysis = self.evaluator.walk_function(home or self.module, node, parameters or {}, caller=self)
+        analysis: Analysis = self.evaluator.walk_function(home or self.module, node, parameters, caller=self)
         return analysis
+
+    def walk_within(self, node: ast.FunctionDef, parameters: dict[str, Value] | None = None) -> None:
+        """Rewrite a function (once) as a part of what this one becomes: other functions see what is planned for it."""
+        self.module.program.share()
+        self.evaluator.walk_function(self.module, node, parameters or {}, caller=self, within=True)
 
     def means_builtin(self, name: str) -> bool:
         """Is a name Python's own, and nothing that the function or the level of its module binds?"""
@@ -155,14 +160,11 @@ class Scope:
 
     def fresh(self, name: str) -> str:
         """A new local name: ``name``, with a number where this function (or the module) has used it."""
-        chosen = self.unused(name)
-        self.draft.add(self.module.names.local[self.outermost], chosen)
-        self.draft.add(self.module.names.taken, chosen)
-        return chosen
+        return self.module.fresh_in(self.outermost, name)
 
     def unused(self, name: str) -> str:
         """``name``, or the next one with a number that this function (or the module) has not used."""
-        return numbered(name, self.module.names.local[self.outermost] | self.module.names.module_level)
+        return self.module.unused_in(self.outermost, name)
 
     def apply(self, code: str, node: ast.AST) -> None:
         """Record that a rule is applied; raise :class:`Refuse` when it is not to be."""

@@ -17,7 +17,7 @@ from ..render.type_names import dtype_text
 from ..render.vector_calls import called, is_unread
 from ..rules.allocator_objects import object_allocator
 from ..rules.nl_compute import lower_operator
-from .functions import walk_function
+from .units import walk_function
 
 EVALUATOR = Evaluator(
     render=render,

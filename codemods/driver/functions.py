@@ -1,4 +1,7 @@
-"""A function as a whole: what is known when it is entered, its statements, and what is said when they are walked."""
+"""A function as a whole: what is known when it is entered, its statements, and what is said when they are walked.
+
+Whether it is walked at all is asked in :mod:`.units`.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,12 @@ from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.frames import Analysis
-from ..expr.values import Function, Python, Value
+from ..expr.values import Function, Parameters, Python, Value
 from ..lower.parameters import kernel_parameters
 from ..lower.phi import write_joints
 from ..model import KEPT
 from ..plan.accumulators import drop_zeros
 from ..plan.variants import telling_flags
-from ..project.draft import Draft
 from ..project.kernel_code import is_moving
 from ..project.program import Module
 from ..project.reaching_definitions import Definitions, definitions, every_statement, names_read
@@ -28,35 +30,22 @@ from ..rules.psum_accumulation import groups_of_others, of_enclosing
 from ..syntax import codes
 from ..syntax.codes import LANGUAGE
 from ..syntax.codes import NESTED_FUNCTIONS as LIFT
-from ..syntax.node_index import children, of_kinds, walk
-from ..syntax.nodes import assignment_counts, names_read_by_nested, written_names
+from ..syntax.node_index import children, of_kinds
+from ..syntax.node_index import walk as nodes_below
+from ..syntax.nodes import assignment_counts, names_read_by_nested
 from ..syntax.source import is_expanded
 from .walk import walk_block
 
 
-def walk_function(
-    module: Module, node: ast.FunctionDef, parameters: dict[str, Value], *, caller: Scope | None = None
+def walk(
+    module: Module, node: ast.FunctionDef, parameters: Parameters, on_device: bool, outer: Scope | None = None
 ) -> Analysis:
-    """Rewrite one function. ``parameters`` are the kinds of its parameters where a caller tells them."""
-    if node in module.summaries.analyzed:
-        return module.summaries.analyzed[node]
-    around, module.program.draft = module.program.draft, Draft()
-    try:
-        return _walk_function(module, node, parameters, caller)
-    finally:
-        module.program.draft = around
-
-
-def _walk_function(
-    module: Module, node: ast.FunctionDef, parameters: dict[str, Value], caller: Scope | None
-) -> Analysis:
+    """Rewrite one function, in ``outer`` where it stands in another one: what it tells its callers."""
     module.summaries.analyzed[node] = Analysis(parameters, Value())
-    outer = caller if node in module.summaries.lifted else None
     decorated = outer.decorated if outer is not None else is_traced(module, node)
-    on_device = decorated or (caller is not None and caller.on_device) or moves_tensors(module, node)
+    on_device = decorated or on_device or moves_tensors(module, node)
     scope = Scope(module, node, decorated, on_device, outer=outer)
     scope.names.assigned = assignment_counts(node)
-    module.names.local.setdefault(scope.outermost, set(written_names(scope.outermost)))
     if outer is not None:
         _see_enclosing(scope, outer)
     else:
@@ -140,7 +129,7 @@ def _check_signature(module: Module, node: ast.FunctionDef) -> None:
 
 def direct_allocation(scope: Scope, node: ast.FunctionDef) -> bool:
     """Does a function pin tiles with ``mod_alloc`` or ``alloc``?"""
-    for child in walk(node):
+    for child in nodes_below(node):
         if isinstance(child, ast.Attribute | ast.Name):
             name = scope.qualified(child) or ""
             if name.startswith("ncc.") and name.endswith(("alloc.", ".mod_alloc", ".alloc")):
@@ -177,7 +166,11 @@ def _drop_emptied(scope: Scope) -> None:
         if node.orelse or any(replaced.get(s) != [] or s in beside for s in node.body):
             continue
         text = scope.source.segment(node)
-        if text.startswith("if") and "#" not in text and all(isinstance(part, _READ) for part in walk(node.test)):
+        if (
+            text.startswith("if")
+            and "#" not in text
+            and all(isinstance(part, _READ) for part in nodes_below(node.test))
+        ):
             replaced[node] = []
 
 
@@ -238,7 +231,7 @@ def _lift(scope: Scope, function: Function) -> None:
 def _check_only_called(scope: Scope, nested: ast.FunctionDef) -> None:
     """A function that is handed on, or returned, cannot carry what it has captured."""
     captured = names_read_by_nested(scope.function)[nested.name] & scope.names.assigned.keys()
-    nodes = list(walk(scope.function))
+    nodes = list(nodes_below(scope.function))
     called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     handed = [n for n in nodes if isinstance(n, ast.Name) and n.id == nested.name and id(n) not in called]
     if handed and captured:

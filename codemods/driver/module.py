@@ -30,6 +30,7 @@ from ..project.program import Module, Program, program_of
 from ..project.vendor_kernels import CODE as IMPORTS
 from ..project.vendor_kernels import Homes, Renamed, renamed
 from ..project.vendor_kernels import homes as homes_of
+from ..project.walks import Walks
 from ..rules import (
     allocator_objects,
     host_code,
@@ -38,6 +39,7 @@ from ..rules import (
     registry,
     tensor_annotations,
 )
+from ..rules.kernel_outputs import lost_writes
 from ..syntax.codes import LANGUAGE, NAMESPACE
 from ..syntax.mark_text import WORD, without_marks
 from ..syntax.names import canonical
@@ -200,9 +202,10 @@ def _planned(
     carried: dict[tuple[Position, str], Value] = {}
     asked: Counter[tuple[Position, str]] = Counter()
     variants: Variants = {}
+    walks, lost = Walks(), lost_writes(program_of(read, options))
     while True:
-        premises = {path: _premises(grids[path], homes.get(path, {}), to_list, resized, carried) for path in read}
-        modules, variants = planned(read, options, premises, variants)
+        premises = {path: _premises(grids[path], homes.get(path, {}), to_list, resized, carried, lost) for path in read}
+        modules, variants = planned(read, options, premises, variants, walks)
         if not any(map(asks_for_more, modules)):
             return modules
         blocked = {place: reason for module in modules for place, reason in module.plan.blocked.items()}
@@ -222,6 +225,7 @@ def _premises(
     to_list: Mapping[Position, str],
     resized: frozenset[Resized],
     carried: Mapping[tuple[Position, str], Value],
+    lost: Mapping[ast.stmt, Refuse],
 ) -> Premises:
     """What all rounds over some modules know of one of them."""
     return Premises(
@@ -232,6 +236,7 @@ def _premises(
         reviewed=grid.reviewed,
         covered=grid.covered,
         counts=grid.counts,
+        lost_writes=lost,
     )
 
 

@@ -13,7 +13,8 @@ from ..model import Options
 from ..plan.same_text import copies_needed
 from ..plan.variants import MOST, copy_of, report_other_uses, served, variants_of
 from ..project.module_plan import Premises
-from ..project.program import Module, Program, program_of
+from ..project.program import Module, Program
+from ..project.walks import Walks
 from ..render.vector_calls import drop_followed
 from ..rules import decorators, kernel_classes, kernel_outputs
 from ..syntax.module_level import named_through_tables
@@ -21,14 +22,14 @@ from ..syntax.node_index import of_kinds, walk
 from ..syntax.source import Source, is_expanded
 from .environment import bind_globals
 from .evaluator import EVALUATOR
-from .functions import walk_function
+from .units import walk_function
 
 Variants = dict[ast.FunctionDef, list[Parameters]]
 """What the calls of each function pass: one for each of its variants."""
 
 
 def planned(
-    sources: Mapping[str, Source], options: Options, premises: Mapping[str, Premises], variants: Variants
+    sources: Mapping[str, Source], options: Options, premises: Mapping[str, Premises], variants: Variants, walks: Walks
 ) -> tuple[list[Module], Variants]:
     """The modules with all edits of their functions planned, and what the calls of each function pass.
 
@@ -36,12 +37,12 @@ def planned(
     they did: most of it holds still, and each round reads anew what calls pass. Modules that ask for other premises
     (:func:`asks_for_more`) are planned no further.
     """
-    lost = kernel_outputs.lost_writes(program_of(sources, options))
-    premises = {path: replace(known, lost_writes=lost) for path, known in premises.items()}
     modules: dict[str, Module] = {}
     settled = False
     for _ in range(_ROUNDS):
-        modules = _walked(sources, options, {p: replace(known, variants=variants) for p, known in premises.items()})
+        modules = _walked(
+            sources, options, {p: replace(known, variants=variants) for p, known in premises.items()}, walks
+        )
         told = (variants_of(module.summaries.calls) for module in modules.values())
         before, variants = variants, {function: kinds for found in told for function, kinds in found.items()}
         settled = _is_settled(modules, before, variants)
@@ -55,7 +56,7 @@ def planned(
         shared = {f: copies for f, copies in needed.items() if len(copies) == len(variants.get(f, copies))}
         if not settled or not all(map(_keeps_all, shared.values())):
             last = {p: replace(known, variants=variants, shared=shared) for p, known in premises.items()}
-            modules = _walked(sources, options, last)
+            modules = _walked(sources, options, last, walks)
     for module in modules.values():
         report_other_uses(module)
     return list(modules.values()), variants
@@ -93,12 +94,15 @@ def _rewritten_for(module: Module, function: ast.FunctionDef) -> list[Parameters
     return [module.summaries.analyzed[node].parameters for node in nodes if node in module.summaries.analyzed]
 
 
-def _walked(sources: Mapping[str, Source], options: Options, premises: Mapping[str, Premises]) -> dict[str, Module]:
+def _walked(
+    sources: Mapping[str, Source], options: Options, premises: Mapping[str, Premises], walks: Walks
+) -> dict[str, Module]:
     """One round: plan the edits of every function, kernels first, then (through their calls) helpers, then the rest."""
     modules = {path: Module(source, options, path, premises[path]) for path, source in sources.items()}
-    program = Program(modules, EVALUATOR)
+    program = Program(modules, EVALUATOR, walks)
     for module in modules.values():
         bind_globals(module)
+    walks.begin({path: module.environment for path, module in modules.items()})
     functions = [(m, f) for m in program.modules.values() for f in m.symbols.functions.values()]
     kernels = [pair for pair in functions if kernel_outputs.is_traced(*pair)]
     kernels.sort(key=lambda pair: decorators.called_by_kernel(*pair))

@@ -32,6 +32,7 @@ from ..expr.values import (
     Value,
 )
 from ..plan.variants import MOST, copy_of, different_kinds, of_unknown_rank, variant_for
+from ..project.program import Module
 from ..render.expressions import render
 from ..render.foreign_indices import is_index, is_untold, may_be_slice
 from ..render.index import index_value
@@ -152,8 +153,12 @@ def _parts(scope: Scope, function: Function, given: list[_Argument], told: dict[
     for argument in given:
         access = access_of(argument.view) if argument.view is not None else None
         if access is not None and isinstance(argument.value, Hbm | Tile):
-            taken = (function.home or scope.module).names.taken
-            told[argument.parameter], texts = handed_on(argument.parameter, argument.value, access, taken)
+            home, name = function.home or scope.module, argument.parameter
+            value, texts = handed_on(name, argument.value, access)
+            if home.program.asked(_are_taken, home, frozenset(texts)):
+                told[name] = parameter_value(name, argument.value)
+                continue
+            told[name] = value
             further |= texts
     return further
 
@@ -174,31 +179,51 @@ def _variant(scope: Scope, node: ast.Call, function: Function, told: Parameters)
     Kinds that are written alike share a copy, which is written as the first of them.
     """
     module = function.home or scope.module
-    module.summaries.calls.setdefault(function.node, []).append(told)
-    nodes = [function.node, *module.summaries.copies.get(function.node, [])]
-    walked = [module.summaries.analyzed[n].parameters for n in nodes if n in module.summaries.analyzed]
-    variants = module.premises.variants.get(function.node) or walked or [told]
-    kind = variant_for(function.node, variants, told)
-    shared = module.premises.shared.get(function.node)
-    number = kind if shared is None or kind is None else shared[kind] if kind < len(shared) else None
+    found = module.program.told(_called, module, function.node, told)
     nested = isinstance(scope.names.env.get(function.name), Function)
-    too_many = number is None or (shared is not None and number >= MOST)
-    if number is None or too_many or (number and (nested or not module.options.enabled(HELPERS))):
-        names = different_kinds(function.node, variants[0], told) or of_unknown_rank(told) or list(told)
+    if found.number is None or (found.number and (nested or not module.options.enabled(HELPERS))):
+        names = different_kinds(function.node, found.first, told) or of_unknown_rank(told) or list(told)
         raise Refuse(
             node,
             HELPERS,
             f"'{function.name}' is called with different kinds of '{names[0]}'",
             "split the function: the rewrite depends on what a parameter is",
         )
-    assert kind is not None
-    return number, variants[number if shared is None else shared.index(number)], variants[kind]
+    return found.number, found.copy, found.own
+
+
+@dataclass(frozen=True)
+class _Called:
+    """The copy of a function that a call uses; the parameters of the first one, of this one, and of the call's kind."""
+
+    number: int | None
+    first: Parameters
+    copy: Parameters
+    own: Parameters
+
+
+def _called(module: Module, function: ast.FunctionDef, told: Parameters) -> _Called:
+    module.summaries.calls.setdefault(function, []).append(told)
+    nodes = [function, *module.summaries.copies.get(function, [])]
+    walked = [module.summaries.analyzed[n].parameters for n in nodes if n in module.summaries.analyzed]
+    variants = module.premises.variants.get(function) or walked or [told]
+    kind = variant_for(function, variants, told)
+    shared = module.premises.shared.get(function)
+    number = kind if shared is None or kind is None else shared[kind] if kind < len(shared) else None
+    if kind is None or number is None or (shared is not None and number >= MOST):
+        return _Called(None, variants[0], {}, {})
+    copy = variants[number if shared is None else shared.index(number)]
+    return _Called(number, {} if number == 0 else variants[0], copy, variants[kind])
+
+
+def _are_taken(module: Module, names: frozenset[str]) -> bool:
+    return not names.isdisjoint(module.names.taken)
 
 
 def _variant_name(scope: Scope, node: ast.Call, function: Function, number: int) -> str:
     """How the caller names a copy of a function; one of another module is imported like the function."""
     home = function.home or scope.module
-    name = home.plan.edits.renamed[copy_of(home, function.node, number)]
+    name = home.whole.edits.renamed[copy_of(home, function.node, number)]
     if function.home is None:
         return name
     before, dot, _ = function.name.rpartition(".")
@@ -208,9 +233,14 @@ def _variant_name(scope: Scope, node: ast.Call, function: Function, number: int)
     if not isinstance(statement, ast.ImportFrom) or statement not in scope.source.tree.body:
         what = f"'{function.name}' is called with several kinds of tensors, and imported in a function"
         raise Refuse(node, HELPERS, what, "import it at the top of the module")
-    names = scope.module.names.needed_names.setdefault(statement, {})
+    needed: str = scope.module.program.told(_needed_name, scope.module, statement, name)
+    return needed
+
+
+def _needed_name(module: Module, statement: ast.ImportFrom, name: str) -> str:
+    names = module.names.needed_names.setdefault(statement, {})
     if name not in names:
-        names[name] = scope.module.fresh(name)
+        names[name] = module.fresh(name)
     return names[name]
 
 

@@ -23,7 +23,11 @@ def move_import(scope: Scope, statement: ast.stmt) -> None:
         raise Refuse(statement, LANGUAGE, "Beta 2 kernels cannot contain import", "move it to the top of the module")
     scope.apply(LANGUAGE, statement)
     for item in moved:
-        module.names.needed_imports.setdefault(canonical(item.path) if item.is_nki else item.path, item.name)
+        module.program.told(_import, module, canonical(item.path) if item.is_nki else item.path, item.name)
+
+
+def _import(module: Module, path: str, name: str) -> None:
+    module.names.needed_imports.setdefault(path, name)
 
 
 def _is_at_top(module: Module, item: Import) -> bool:

@@ -12,8 +12,6 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nki_migrate.runtime.spec.grammar import copied
-
 from ..analysis.part_arguments import kinds
 from ..expr.emission import Refuse
 from ..expr.values import Absent, DType, Flag, Hbm, Object, Parameters, Python, Several, Tile, Value
@@ -170,13 +168,17 @@ def copy_of(module: Module, function: ast.FunctionDef, number: int) -> ast.Funct
     """The node of a function's variant: 0 is the function itself, the others are copies that stand behind it."""
     if number == 0:
         return function
-    copies = module.summaries.copies.setdefault(function, [])
+    return module.program.told(_copy, module, function, number)
+
+
+def _copy(module: Module, function: ast.FunctionDef, number: int) -> ast.FunctionDef:
+    copies, plan = module.summaries.copies.setdefault(function, []), module.whole
     while len(copies) < number:
-        node = copied(function)
-        module.plan.applied[CODE] += 1
-        module.plan.touched.add(function.name)
-        module.plan.edits.renamed[node] = module.fresh(function.name)
-        module.plan.edits.copied.setdefault(function, []).append(node)
+        node = module.program.walks.copy(function, len(copies))
+        plan.applied[CODE] += 1
+        plan.touched.add(function.name)
+        plan.edits.renamed[node] = module.fresh(function.name)
+        plan.edits.copied.setdefault(function, []).append(node)
         copies.append(node)
     return copies[number - 1]
 

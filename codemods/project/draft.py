@@ -39,6 +39,10 @@ class Draft:
             self._inverses.append(lambda: table.pop(key, None))
         table[key] = value
 
+    def when_refused(self, take_back: Callable[[], object]) -> None:
+        """``take_back`` takes back what was done."""
+        self._inverses.append(take_back)
+
     def keep(self) -> None:
         """What was done up to here stays: statements that rely on it were rewritten."""
         self._inverses.clear()

@@ -93,6 +93,30 @@ class ModulePlan:
     traced_once: set[ast.For] = field(default_factory=set)
     """The loops whose bodies Beta 1 traced once."""
 
+    def add(self, part: ModulePlan) -> None:
+        """Take over what a function of the module plans; each of its tables is a copy."""
+        for name, planned in vars(part.edits).items():
+            _add_all(getattr(self.edits, name), planned)
+        for name, planned in vars(part).items():
+            if name not in ("edits", "findings", "inexact", "refused"):
+                _add_all(getattr(self, name), planned)
+        self.findings += [each for each in part.findings if each not in self.findings]
+        for node, texts in part.refused.items():
+            self.refused[node] = [*self.refused.get(node, []), *texts]
+        self.inexact |= {code: max(ulps, self.inexact.get(code, 0)) for code, ulps in part.inexact.items()}
+
+
+def _add_all(whole: Any, part: Any) -> None:
+    """Add what a part of a plan has to the same table, set or list of the whole."""
+    if isinstance(part, Counter | set):
+        whole.update(part)
+    elif isinstance(part, list):
+        whole.extend(part)
+    else:
+        for key, planned in part.items():
+            assert key not in whole or whole[key] == planned, "two functions plan something else for one node"
+            whole[key] = list(planned) if isinstance(planned, list) else planned
+
 
 @dataclass
 class Summaries:

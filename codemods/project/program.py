@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from nki_migrate.runtime.spec.seen import SeenFunction
 
@@ -20,7 +20,7 @@ from ..syntax.codes import NAMESPACE
 from ..syntax.module_level import definitions_around
 from ..syntax.names import canonical, dotted
 from ..syntax.node_index import of_kinds, walk
-from ..syntax.nodes import definition_names
+from ..syntax.nodes import definition_names, written_names
 from ..syntax.source import Source
 from .concrete_tree import ConcreteTree
 from .draft import Draft
@@ -28,14 +28,17 @@ from .kernel_code import KernelCode, kernel_code
 from .links import links, links_between
 from .module_plan import Environment, ModulePlan, OutputNames, Position, Premises, Summaries
 from .symbols import symbols
+from .walks import Step, Unit, Walks
 
+Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 
 
 class Module:
     """One module in one round: its text, what is known of it before, and what the round finds out, plans and names.
 
-    ``symbols`` is what its text binds, the same in all rounds, ``environment`` what the names of its level are. See
+    ``symbols`` is what its text binds, the same in all rounds, ``environment`` what the names of its level are.
+    ``whole`` is all that is planned, ``plan`` that of the function under way, or all where there is none. See
     :mod:`.module_plan` for the others. The :class:`Program` that it is put in is its ``program``.
     """
 
@@ -46,7 +49,8 @@ class Module:
         self.premises = premises or Premises()
         self.symbols = symbols(source.tree)
         self.environment = Environment()
-        self.summaries, self.plan = Summaries(), ModulePlan()
+        self.summaries = Summaries()
+        self.whole = self.plan = ModulePlan()
         home = options.support_home(path)
         self.names = OutputNames(
             set(self.symbols.written), set(self.symbols.module_level), home.module if home is not None else ""
@@ -55,10 +59,19 @@ class Module:
 
     def fresh(self, name: str) -> str:
         """A new name of the module: ``name``, with a number where anything in the module is called so."""
-        chosen = numbered(name, self.names.taken)
-        self.program.draft.add(self.names.taken, chosen)
-        self.program.draft.add(self.names.module_level, chosen)
-        return chosen
+        return self.program.asked(_fresh, self, name)
+
+    def fresh_in(self, function: ast.FunctionDef, name: str) -> str:
+        """A new name of a function: ``name``, with a number where it, or the level of the module, has used it."""
+        return self.program.asked(_fresh_in, self, function, name)
+
+    def unused_in(self, function: ast.FunctionDef, name: str) -> str:
+        """``name``, or the next one with a number that neither a function nor the level of the module has used."""
+        return self.program.asked(_unused_in, self, function, name)
+
+    def local_names(self, function: ast.FunctionDef) -> set[str]:
+        """The names that a function of the module's level has, nested functions and all."""
+        return self.names.local.setdefault(function, set(written_names(function)))
 
     def alias(self, root: str) -> str:
         """How this module writes ``nki.language``, ``nki.isa``, ...: its own alias, or a new import."""
@@ -74,11 +87,7 @@ class Module:
 
     def need_import(self, path: str, name: str) -> str:
         """How this module writes a module that it is to import: as ``name``, or with a number."""
-        if path not in self.names.needed_imports:
-            self.program.draft.put(
-                self.names.needed_imports, path, name if name not in self.names.taken else self.fresh(name)
-            )
-        return self.names.needed_imports[path]
+        return self.program.asked(_needed_import, self, path, name)
 
     @cached_property
     def seen(self) -> dict[tuple[int, int], SeenFunction]:
@@ -130,11 +139,43 @@ class Module:
             self.plan.findings.append(finding)
 
 
-class Program:
-    """The modules that are rewritten together, by path; ``evaluator`` answers what their expressions are."""
+def _fresh(module: Module, name: str) -> str:
+    chosen = numbered(name, module.names.taken)
+    module.program.draft.add(module.names.taken, chosen)
+    module.program.draft.add(module.names.module_level, chosen)
+    return chosen
 
-    def __init__(self, modules: dict[str, Module], evaluator: Evaluator | None = None) -> None:
+
+def _fresh_in(module: Module, function: ast.FunctionDef, name: str) -> str:
+    chosen = _unused_in(module, function, name)
+    module.program.draft.add(module.local_names(function), chosen)
+    module.program.draft.add(module.names.taken, chosen)
+    return chosen
+
+
+def _unused_in(module: Module, function: ast.FunctionDef, name: str) -> str:
+    return numbered(name, module.local_names(function) | module.names.module_level)
+
+
+def _needed_import(module: Module, path: str, name: str) -> str:
+    needed = module.names.needed_imports
+    if path not in needed:
+        chosen = name if name not in module.names.taken else module.fresh(name)
+        module.program.draft.put(needed, path, chosen)
+    return needed[path]
+
+
+class Program:
+    """The modules that are rewritten together, by path; ``evaluator`` answers what their expressions are.
+
+    ``walks`` are what earlier rounds found of their functions, ``unit`` is the function that is walked.
+    """
+
+    def __init__(
+        self, modules: dict[str, Module], evaluator: Evaluator | None = None, walks: Walks | None = None
+    ) -> None:
         self.modules, self._evaluator = modules, evaluator
+        self.walks, self.unit = walks or Walks(), cast(Unit | None, None)
         for module in modules.values():
             module.program = self
         self.draft = Draft()
@@ -146,6 +187,55 @@ class Program:
     @cached_property
     def has_classes(self) -> bool:
         return any(module.symbols.classes for module in self.modules.values())
+
+    def asked(
+        self,
+        question: Callable[Concatenate[Module, Asked], Answer],
+        module: Module,
+        /,
+        *args: Asked.args,
+        **kwargs: Asked.kwargs,
+    ) -> Answer:
+        """The answer to a question about what functions share. A statement that is refused has not asked it."""
+        answer: Answer = self._recorded(Step(question, module.path, args, stays=False))
+        return answer
+
+    def told(
+        self,
+        question: Callable[Concatenate[Module, Asked], Answer],
+        module: Module,
+        /,
+        *args: Asked.args,
+        **kwargs: Asked.kwargs,
+    ) -> Answer:
+        """The answer to a question whose effects stay where the statement that asks it is refused."""
+        answer: Answer = self._recorded(Step(question, module.path, args, stays=True))
+        return answer
+
+    def _recorded(self, step: Step) -> Any:
+        unit, self.unit = self.unit, None
+        try:
+            if unit is None:
+                return self.answer(step, Draft() if step.stays else self.draft)
+            answer, take_back = unit.asked(step, self.answer)
+        finally:
+            self.unit = unit
+        if not step.stays:
+            self.draft.when_refused(take_back)
+        return answer
+
+    def answer(self, step: Step, draft: Draft) -> Any:
+        """What a question answers now; ``draft`` takes its effects back."""
+        around, self.draft = self.draft, draft
+        try:
+            return step.question(self.modules[step.path], *step.arguments)
+        finally:
+            self.draft = around
+
+    def share(self) -> None:
+        """The function under way changes what other functions see: it is walked in each round."""
+        if self.unit is not None:
+            self.unit.is_repeatable = False
 
     def fact(self, question: Callable[[Program], Answer]) -> Answer:
         """The answer to a question about all modules, found once."""

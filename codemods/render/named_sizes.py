@@ -90,7 +90,7 @@ def _is_bound(scope: Scope, name: str, depth: int) -> bool:
     if name in scope.names.assigned:
         parameters = {argument.arg for argument in of_kinds(scope.function.args, ast.arg)}
         return name in parameters or any(name in _bound_before(scope, at) for at in range(depth + 1))
-    return name in written_names(scope.outermost) or name not in scope.module.names.local[scope.outermost]
+    return name in written_names(scope.outermost) or name not in scope.module.local_names(scope.outermost)
 
 
 def _bound_before(scope: Scope, depth: int) -> set[str]:

@@ -127,14 +127,17 @@ def keyed_function(scope: Scope, builtin: str) -> str:
 
 def _function(scope: Scope, definition: str) -> str:
     """How the module calls a function, which it gets, or imports, from now on."""
-    module = scope.module
     _check_reached(scope)
+    return scope.module.program.asked(_needed_function, scope.module, definition)
+
+
+def _needed_function(module: Module, definition: str) -> str:
     known = module.names.support_names.get(definition) or _imported(module, definition)
     if known:
         return known
     found, names = DEFINITIONS[definition], {}
     if not module.names.support_home:
-        names = {other: _function(scope, other) for other in found.needs}
+        names = {other: _needed_function(module, other) for other in found.needs}
         names |= {alias: module.alias(alias) for alias in sorted(found.aliases)}
     names[definition] = module.fresh(definition)
     module.program.draft.put(module.names.support_names, definition, names[definition])

@@ -147,7 +147,7 @@ def unpacked(scope: Scope, node: ast.Call) -> Several | None:
     if not isinstance(found, Several):
         return None
     for home, function, call in scope.unpacking.pop(node, ()):
-        home.summaries.followed.setdefault(function, set()).add(call)
+        scope.module.program.told(_unneeded, home, function, call)
     return found
 
 
@@ -157,7 +157,11 @@ def _follow(scope: Scope, node: ast.Call, calls: list[tuple[Module, ast.Function
         scope.unpacking[node] = calls
         return
     for home, function, call in calls:
-        home.summaries.followed.setdefault(function, set()).add(call)
+        scope.module.program.told(_unneeded, home, function, call)
+
+
+def _unneeded(home: Module, function: ast.FunctionDef, call: ast.Call) -> None:
+    home.summaries.followed.setdefault(function, set()).add(call)
 
 
 def _is_vector(scope: Scope, node: ast.expr) -> bool:

@@ -89,6 +89,7 @@ def _check_place(scope: Scope, call: ast.Call) -> None:
 def _write_class(scope: Scope, cls: ast.ClassDef, method: ast.FunctionDef, name: str) -> None:
     """Make the class one of Beta 2, once."""
     module = scope.module
+    module.program.share()
     if method in module.summaries.analyzed:
         return
     if cls.bases or cls.keywords or cls.decorator_list:
@@ -104,7 +105,7 @@ def _write_class(scope: Scope, cls: ast.ClassDef, method: ast.FunctionDef, name:
     module.plan.edits.expressions[returned] = scope.source.segment(given["base_addr"])
     for each in cls.body:
         if isinstance(each, ast.FunctionDef):
-            scope.walk_function(each)
+            scope.walk_within(each)
     module.plan.edits.bases[cls] = f"{scope.nl}.NKIObject"
     module.plan.touched.add(cls.name)
 
@@ -122,6 +123,7 @@ def _check_calls(module: Module, cls: ast.ClassDef, method: ast.FunctionDef, nam
 def _make_here(scope: Scope, name: str) -> None:
     """Let the kernel make an object of its own."""
     module = scope.module
+    module.program.share()
     functions = module.summaries.own_objects.setdefault(name, [])
     if scope.function in functions:
         return

@@ -87,6 +87,7 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
     """
     node = function.node
     module = scope.module
+    module.program.share()
     if node in module.summaries.lifting:
         raise Refuse(node, CODE, f"the nested function '{node.name}' calls itself", _HELP)
     if node in module.summaries.lifted:
@@ -104,7 +105,7 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
         module.plan.edits.renamed[node] = name
     module.plan.edits.replaced[node] = []
     module.summaries.lifting.add(node)
-    scope.walk_function(node, told)
+    scope.walk_within(node, told)
     module.summaries.lifting.discard(node)
     closure = _closure(scope, node)
     module.summaries.lifted[node] = (name, closure)

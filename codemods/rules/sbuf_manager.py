@@ -35,6 +35,7 @@ from ..lower.declare import bound, declaration_lines
 from ..plan.allocator_classes import class_of, global_of
 from ..plan.handed_out import owner_of, with_addresses
 from ..plan.stack import StackPlan, stack_plan
+from ..project.program import Module
 from ..project.usage import names_used
 from ..render.expressions import is_pure
 from ..syntax.format import tuple_text
@@ -143,10 +144,13 @@ def _write(scope: Scope, plan: StackPlan) -> None:
 
 
 def _made(scope: Scope, plan: StackPlan, manager: str) -> str:
-    module = scope.module
-    module.names.from_imports[_MODULE] = _CLASS
+    scope.module.program.told(_import_class, scope.module)
     upper = plan.upper or f"{scope.nl}.tile_size.total_available_sbuf_size"
     return f"{manager} = {_CLASS}({plan.lower}, {upper})"
+
+
+def _import_class(module: Module) -> None:
+    module.names.from_imports[_MODULE] = _CLASS
 
 
 def _lines(scope: Scope, plan: StackPlan, tensor: Pinned, allocate: str) -> list[New]:
