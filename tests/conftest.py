@@ -31,7 +31,7 @@ from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import LEVELS
 from nki_migrate.runtime.fork_server import ForkServer
 from nki_migrate.runtime.messages import Reply, Request
-from nki_migrate.runtime.pool import Worker, pool
+from nki_migrate.runtime.pool import Worker
 from nki_migrate.runtime.spec.versions import DEFAULT
 from nki_migrate.verify import judged
 from one_process import OneProcess
@@ -115,7 +115,15 @@ def pytest_runtest_teardown() -> None:
 
 
 @pytest.fixture(scope="session")
-def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
+def one_process() -> Iterator[OneProcess]:
+    """The process that runs kernels of tests which do not ask how runs are kept apart."""
+    started = OneProcess()
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def migrate(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> Migrate:
     """``migrate(source, args, options, kernel="k")``: rewrite it, run both files on the emulator, compare the runs."""
     folder = tmp_path_factory.mktemp("migrations")
     numbers = itertools.count()
@@ -125,8 +133,6 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
         """A rewrite, and what the guard says of it: tests run one kernel with many arguments."""
         outcome = complete(source, rewrite(source, options, "old.py"), options)
         return outcome, objection(source, outcome, options, "old.py", rewrite)
-
-    workers = OneProcess()
 
     def migrated(
         source: str,
@@ -145,7 +151,7 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
             path = folder / f"{name}_{number}.py"
             path.write_text(text, encoding="utf-8")
             case = Case(kernel, "case", "", grid=grid, args=args, target=str(options.target), make=make)
-            replies.append(workers.submit(Request("run", str(path), case, HARDWARE)))
+            replies.append(one_process.submit(Request("run", str(path), case, HARDWARE)))
         before, after = (reply.result() for reply in replies)
         result = judged(case, LEVELS, before, after, None)
         trouble = [f"{p.side}: {p.verdict.value}: line {p.line}: {p.message}" for p in result.problems]
@@ -155,17 +161,15 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
                 trouble += [f"    {difference.message}" for difference in level.differences[:3]]
         return Migration(outcome, refused, before, after, tuple(trouble))
 
-    yield migrated
-    workers.close()
+    return migrated
 
 
 @pytest.fixture(scope="session")
-def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptReplies]:
-    """Workers that run each golden once for all tests that ask for the same run of it."""
+def workers(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> KeptReplies:
+    """What runs each golden once for all tests that ask for the same run of it."""
     here = tmp_path_factory.getbasetemp()
     folder = (here.parent if "PYTEST_XDIST_WORKER" in os.environ else here) / "replies"
-    with pool(2) as started:
-        yield KeptReplies(started, folder)
+    return KeptReplies(one_process, folder)
 
 
 @pytest.fixture(scope="module")

@@ -15,28 +15,28 @@ from pathlib import Path
 
 from nki_migrate.runtime.compare import Run
 from nki_migrate.runtime.messages import Reference, Reply, Request
-from nki_migrate.runtime.pool import Pool
+from one_process import OneProcess
 
 GOLDENS = Path(__file__).resolve().parent.parent / "golden"
 
 
 class KeptReplies:
-    """A pool that runs no golden twice the same way. ``folder`` is the session's, of all its processes."""
+    """A process that runs no golden twice the same way. ``folder`` is the session's, of all its processes."""
 
-    def __init__(self, workers: Pool, folder: Path) -> None:
-        self.width, self._workers, self._folder = workers.width, workers, folder
+    def __init__(self, process: OneProcess, folder: Path) -> None:
+        self.width, self._process, self._folder = process.width, process, folder
         folder.mkdir(exist_ok=True)
 
     def submit(self, request: Request) -> Future[Reply]:
         if not Path(request.file).is_relative_to(GOLDENS):
-            return self._workers.submit(request)
+            return self._process.submit(request)
         request = _without_target(request)
         kept = self._folder / hashlib.sha256(pickle.dumps(request)).hexdigest()
         if kept.exists():
             known: Future[Reply] = Future()
             known.set_result(pickle.loads(kept.read_bytes()))
             return known
-        asked = self._workers.submit(request)
+        asked = self._process.submit(request)
         asked.add_done_callback(lambda done: _keep(done, kept))
         return asked
 
