@@ -9,22 +9,24 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from nki_migrate.golden import FIRST
 from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.judging import judged
 from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS, Failure, Run
-from nki_migrate.runtime.messages import Request
-from nki_migrate.runtime.pool import pool
+from nki_migrate.runtime.messages import Reply, Request
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
-from nki_migrate.runtime.versions import DISK, Version
 from nki_migrate.variants import variations
+from one_process import OneProcess
 
 PER_KIND = 12
 VARIATIONS = 24
@@ -376,30 +378,35 @@ def verdicts(mutants: list[Mutant]) -> list[str]:
     Runs the cases of its golden, and then variations of the first, until one of them tells.
     """
     found = [""] * len(mutants)
-    with pool(2) as workers:
+    with TemporaryDirectory() as folder, closing(OneProcess()) as process:
+        files = [written(mutant, Path(folder) / str(number)) for number, mutant in enumerate(mutants)]
 
-        def submit(path: Path, case: Case, version: Version = DISK):  # type: ignore[no-untyped-def]
-            hardware = case.hardware or DEFAULT_TARGET
+        def ran(path: Path, case: Case) -> Reply:
             case = replace(case, target=FIRST)
-            return workers.submit(Request("run", str(path), case, hardware, 60.0, version=version, hazards=True))
+            return process.submit(
+                Request("run", str(path), case, case.hardware or DEFAULT_TARGET, hazards=True)
+            ).result()
 
         for number in range(max(len(trials_of(mutant.golden)) for mutant in mutants)):
             left = [n for n, m in enumerate(mutants) if not caught(m, found[n]) and number < len(trials_of(m.golden))]
             left = [n for n in left if number == 0 or not is_equivalent(mutants[n])]
             names = {mutants[n].golden for n in left}
-            befores = {name: submit(GOLDENS[name].before_path, trials_of(name)[number]) for name in names}
-            for start in range(0, len(left), 16):
-                runs = []
-                for n in left[start : start + 16]:
-                    golden, source = mutants[n].golden, mutants[n].source.encode()
-                    path, case = GOLDENS[golden].first_after_path.resolve(), trials_of(golden)[number]
-                    runs.append((n, case, befores[golden], submit(path, case, Version(((str(path), source),)))))
-                for n, case, before, after in runs:
-                    found[n] = _told(case, before.result(), after.result())
+            befores = {name: ran(GOLDENS[name].before_path, trials_of(name)[number]) for name in names}
+            for n in left:
+                case = trials_of(mutants[n].golden)[number]
+                found[n] = _told(case, befores[mutants[n].golden], ran(files[n], case))
     return found
 
 
-def _told(case: Case, before: object, after: object) -> str:
+def written(mutant: Mutant, folder: Path) -> Path:
+    """The file of a mutant, beside copies of what else its golden has."""
+    golden = GOLDENS[mutant.golden].first_after_path
+    shutil.copytree(golden.parent, folder)
+    (folder / golden.name).write_text(mutant.source, encoding="utf-8")
+    return folder / golden.name
+
+
+def _told(case: Case, before: Reply, after: Reply) -> str:
     if not isinstance(before, Run):  # a variation that the old kernel refuses
         return ""
     if isinstance(after, Failure):
