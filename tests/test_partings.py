@@ -14,12 +14,12 @@ from nki_migrate.rewriting import rewrite_report
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import LEVELS, Verdict
 from nki_migrate.runtime.messages import Request
-from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.spec.change import Change
 from nki_migrate.runtime.spec.changes import CHANGES
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 from nki_migrate.runtime.spec.versions import VERSIONS
 from nki_migrate.verify import judged
+from one_process import OneProcess
 from parted_kernels import EXAMPLES, Form
 
 NOT_RUN = {
@@ -53,12 +53,6 @@ def asked() -> Iterator[Asked]:
             yield from (Asked(change, number, form, source) for source in (own.name, ""))
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[Pool]:
-    with pool(2) as started:
-        yield started
-
-
 def test_each_change_that_matters_has_its_forms() -> None:
     parting = {change.name for change in CHANGES if change.kind in ("breaks", "differs")}
     assert set(EXAMPLES) == parting
@@ -68,7 +62,7 @@ def test_each_change_that_matters_has_its_forms() -> None:
 @pytest.mark.parametrize("unsafe", [True, False])
 @pytest.mark.parametrize("example", list(asked()), ids=str)
 def test_versions_run_one_text_alike_or_it_is_said_where_they_part(
-    workers: Pool, tmp_path: Path, example: Asked, unsafe: bool
+    one_process: OneProcess, tmp_path: Path, example: Asked, unsafe: bool
 ) -> None:
     at = example.change.since.name
     options = Options(unsafe=unsafe, oldest=example.before, target=at, source=example.source)
@@ -82,7 +76,7 @@ def test_versions_run_one_text_alike_or_it_is_said_where_they_part(
     file.write_bytes(report.after)
     case = Case("kernel", "a tile", "", args={"x": TensorSpec((128, 64), "float32", "normal")})
     runs = [
-        workers.submit(Request("run", str(file), replace(case, target=each), DEFAULT_TARGET))
+        one_process.submit(Request("run", str(file), replace(case, target=each), DEFAULT_TARGET))
         for each in (example.before, at)
     ]
     result = judged(case, LEVELS, *(run.result() for run in runs), None)
