@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from first_rung import Options, rewrite
 from hypothesis import HealthCheck, settings
+from kept_outcomes import KeptOutcomes
 from kept_replies import KeptReplies
 from nki_migrate.codemods import Outcome
 from nki_migrate.guard import complete, objection
@@ -167,9 +168,19 @@ def migrate(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -
 @pytest.fixture(scope="session")
 def workers(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> KeptReplies:
     """What runs each golden once for all tests that ask for the same run of it."""
+    return KeptReplies(one_process, of_the_session(tmp_path_factory) / "replies")
+
+
+@pytest.fixture(scope="session")
+def rewritten(tmp_path_factory: pytest.TempPathFactory) -> KeptOutcomes:
+    """``rewritten(source, options, filename)``: what a rewrite gives, computed once for all tests that ask for it."""
+    return KeptOutcomes(of_the_session(tmp_path_factory) / "outcomes")
+
+
+def of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that all processes of a session have, and no other session."""
     here = tmp_path_factory.getbasetemp()
-    folder = (here.parent if "PYTEST_XDIST_WORKER" in os.environ else here) / "replies"
-    return KeptReplies(one_process, folder)
+    return here.parent if "PYTEST_XDIST_WORKER" in os.environ else here
 
 
 @pytest.fixture(scope="module")

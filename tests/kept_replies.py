@@ -54,8 +54,12 @@ def _is_beta1(file: str) -> bool:
 
 
 def _keep(done: Future[Reply], kept: Path) -> None:
-    if done.cancelled() or done.exception() is not None or not isinstance(done.result(), Run | Reference):
-        return
+    if not done.cancelled() and done.exception() is None and isinstance(done.result(), Run | Reference):
+        keep(done.result(), kept)
+
+
+def keep(value: object, kept: Path) -> None:
+    """Write a value to a file that other processes may read, or write, at any time."""
     written = kept.with_suffix(f".{os.getpid()}")
-    written.write_bytes(pickle.dumps(done.result()))
+    written.write_bytes(pickle.dumps(value))
     written.replace(kept)

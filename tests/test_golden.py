@@ -6,10 +6,12 @@ A golden with ``expected_failure`` must fail the first way, with a diagnostic, a
 """
 
 import functools
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from kept_outcomes import KeptOutcomes
 from nki_migrate.codemods import RULES, Options, Outcome, rewrite
 from nki_migrate.discover import Found
 from nki_migrate.golden import FIRST, NEWEST, Golden, read
@@ -47,10 +49,13 @@ def options(name: str, target: str) -> Options:
     return Options(**{**golden.options, "target": target}, observed=shown)
 
 
-@functools.cache
-def outcome(name: str, target: str = FIRST) -> Outcome:
-    golden = GOLDENS[name]
-    return rewrite(golden.before, options(name, target), str(golden.before_path))
+@pytest.fixture
+def outcome(rewritten: KeptOutcomes) -> Callable[..., Outcome]:
+    def outcome_of(name: str, target: str = FIRST) -> Outcome:
+        golden = GOLDENS[name]
+        return rewritten(golden.before, options(name, target), str(golden.before_path))
+
+    return outcome_of
 
 
 @functools.cache
@@ -86,26 +91,26 @@ def trouble(result: CaseResult) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "target"), REWRITTEN)
-def test_rewrite_gives_exactly_the_after(name, target):
+def test_rewrite_gives_exactly_the_after(name, target, outcome):
     golden, after = GOLDENS[name], after_path(name, target).read_bytes().decode()
+    made = outcome(name, target)
     if golden.expected_failure:
-        assert outcome(name, target).source != after, f"it passes now: delete expected_failure of {name}"
-        assert outcome(name, target).findings, "what was left must be said"
+        assert made.source != after, f"it passes now: delete expected_failure of {name}"
+        assert made.findings, "what was left must be said"
     else:
-        assert outcome(name, target).source == after
-        new = {f.code for f in outcome(name, target).findings if f.code.startswith("NKV")}
+        assert made.source == after
+        new = {f.code for f in made.findings if f.code.startswith("NKV")}
         assert new <= DEPRECATED, "the ladder leaves nothing of what the rules from Beta 1 wrote"
 
 
 @pytest.mark.parametrize(("name", "target"), REWRITTEN)
-def test_rewriting_twice_is_rewriting_once(name, target):
-    golden = GOLDENS[name]
-    again = rewrite(outcome(name, target).source, options(name, target), str(golden.before_path))
-    assert again.source == outcome(name, target).source
+def test_rewriting_twice_is_rewriting_once(name, target, outcome):
+    golden, once = GOLDENS[name], outcome(name, target).source
+    assert rewrite(once, options(name, target), str(golden.before_path)).source == once
 
 
 @pytest.mark.parametrize(("name", "target"), AFTERS)
-def test_rewriting_the_after_changes_nothing(name, target):
+def test_rewriting_the_after_changes_nothing(name, target, outcome):
     golden, path = GOLDENS[name], after_path(name, target)
     text = path.read_bytes().decode()
     again = rewrite(text, Options(**{**golden.options, "target": target}), str(path))
@@ -227,11 +232,11 @@ def test_every_kernel_has_a_case(name, workers):
 
 
 @pytest.mark.parametrize("name", MIGRATED)
-def test_rules_of_a_golden_were_applied(name):
-    golden = GOLDENS[name]
+def test_rules_of_a_golden_were_applied(name, outcome):
+    golden, made = GOLDENS[name], outcome(name)
     assert golden.rules, "say which rules it is an example of"
-    left = {finding.code for finding in outcome(name).findings} if golden.expected_failure else set()
-    assert [code for code in golden.rules if code not in outcome(name).applied.keys() | left] == []
+    left = {finding.code for finding in made.findings} if golden.expected_failure else set()
+    assert [code for code in golden.rules if code not in made.applied.keys() | left] == []
 
 
 @pytest.mark.parametrize("code", sorted(code for code in RULES if not code.startswith("NKV")))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from first_rung import Options, rewrite
+from kept_outcomes import KeptOutcomes
 from nki_migrate import golden
 from nki_migrate.codemods.model import Moved
 from nki_migrate.codemods.rules.registry import RULES
@@ -68,9 +69,8 @@ def test_nothing_to_rewrite_has_no_map() -> None:
 
 
 @pytest.mark.parametrize("name", sorted({name for rule in RULES.values() for name in rule.goldens}))
-def test_every_entry_is_a_declaration_of_the_output(name: str) -> None:
-    source = (GOLDEN / name / "before.py").read_text()
-    outcome = rewrite(source)
+def test_every_entry_is_a_declaration_of_the_output(name: str, rewritten: KeptOutcomes) -> None:
+    outcome = rewritten((GOLDEN / name / "before.py").read_text(), Options())
     lines = outcome.source.split("\n")
     assert all(re.search(r"\.(ndarray|zeros)\(", lines[move.new_lines[0] - 1]) for move in outcome.moves)
 
