@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from first_rung import Options, rewrite
+from forked_commands import ForkedCommands
 from hypothesis import HealthCheck, settings
 from kept_outcomes import KeptOutcomes
 from kept_replies import KeptReplies
@@ -181,6 +182,14 @@ def of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that all processes of a session have, and no other session."""
     here = tmp_path_factory.getbasetemp()
     return here.parent if "PYTEST_XDIST_WORKER" in os.environ else here
+
+
+@pytest.fixture(scope="session")
+def commands() -> Iterator[ForkedCommands]:
+    """``commands.run(arguments, environment)``: a command in a process of its own."""
+    started = ForkedCommands()
+    yield started
+    started.close()
 
 
 @pytest.fixture(scope="module")

@@ -115,10 +115,10 @@ def run(capfd):
     return call
 
 
-def alone(*arguments):
+@pytest.fixture
+def alone(commands):
     """The exit code and the output of a command on this machine, in a process that knows no cluster."""
-    done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=240)
-    return done.returncode, done.stdout, done.stderr
+    return lambda *arguments: commands.run(arguments, os.environ)
 
 
 def kernels(count, place):
@@ -129,7 +129,7 @@ def kernels(count, place):
         shutil.copytree(GOLDEN / name, place / f"{number:03}_{name}", ignore=shutil.ignore_patterns("after*"))
 
 
-def test_a_rewrite_gives_the_same_in_the_same_order(run, machines, here):
+def test_a_rewrite_gives_the_same_in_the_same_order(run, alone, machines, here):
     kernels(7, here)
     (here / "broken.py").write_text("import neuronxcc.nki\nprint 'old'\n")
     (here / "empty.py").write_text("")
@@ -155,7 +155,7 @@ def test_a_rewrite_needs_no_file_of_the_client(machines):
 
 
 @pytest.mark.parametrize("after", ["after.py", "wrong_after.py"])
-def test_a_proof_is_the_same(run, machines, here, after):
+def test_a_proof_is_the_same(run, alone, machines, here, after):
     shutil.copytree(GOLDEN / "running_counter", here / "k")
     asked = "verify", "--no-cache", "k/before.py", f"k/{after}"
     local = alone(*asked)
@@ -163,7 +163,7 @@ def test_a_proof_is_the_same(run, machines, here, after):
     assert local[0] == (0 if after == "after.py" else 1)
 
 
-def test_a_migration_is_verified_and_written(run, machines, here):
+def test_a_migration_is_verified_and_written(run, alone, machines, here):
     shutil.copytree(GOLDEN / "running_counter", here / "k", ignore=shutil.ignore_patterns("*after*"))
     local = alone("verify", "--migrate", "--no-cache", "k")
     assert run("verify", "--migrate", "--executor", machines.executor, "k") == local and local[0] == 0
@@ -191,7 +191,7 @@ def started_rewrite(machines, *more):
     return process
 
 
-def test_a_worker_that_is_lost_is_survived_and_told(others, here):
+def test_a_worker_that_is_lost_is_survived_and_told(others, alone, here):
     machines = others()
     lost = machines.add_worker()
     machines.add_worker()

@@ -73,7 +73,7 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def installed(tmp_path):
+def installed(tmp_path, commands):
     """Install packages with one rule each; what a command says with them."""
     site = tmp_path / "site"
     seconds = itertools.count(1)
@@ -86,14 +86,17 @@ def installed(tmp_path):
         entry = f"[nki_migrate.rules]\n{name} = {name}\n"
         (site / f"{name}-1.0.dist-info" / "entry_points.txt").write_text(entry)
 
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+
     def run(*arguments):
-        environment = {**os.environ, "PYTHONPATH": str(site)}
+        return commands.run(arguments, environment, (str(site),))
+
+    def start(*arguments):
         command = [sys.executable, "-m", "nki_migrate", *arguments]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-        return done.returncode, done.stdout, done.stderr
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120).stdout
 
     install()
-    run.install = install
+    run.install, run.start = install, start
     return run
 
 
@@ -113,6 +116,7 @@ def run(capfd):
 
 def test_a_rule_is_listed_explained_and_selected(installed, here):
     assert "ACM001  scaled " in installed("rules")[1]
+    assert installed.start("rules") == installed("rules")[1]
     for word in ("ACM001", "scaled"):
         code, out, _ = installed("explain", word)
         assert code == 0 and out.startswith("ACM001 scaled [safe]\n\n`acme.scaled(t)` becomes")
