@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from module_imports import FILES, ROOT, imported_modules, module_of, package_of
+from module_imports import FILES, ROOT, imported_modules, module_of, package_of, tree_of
+from nki_migrate.runtime.spec.grammar import statements
 
 MODULES = {module_of(path): path for path in FILES}
 
@@ -34,20 +35,15 @@ class Lazy:
 
 def lazy_imports() -> Iterator[Lazy]:
     for module, path in MODULES.items():
-        tree = _tree(module)
-        functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
-        found = {node for f in functions for node in ast.walk(f) if isinstance(node, ast.Import | ast.ImportFrom)}
+        tree = tree_of(path)
+        functions = (n for n in statements(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+        found = {node for f in functions for node in statements(f) if isinstance(node, ast.Import | ast.ImportFrom)}
         here = _loaded(frozenset({module}))
         for node in found:
             more = _loaded(frozenset(_imported([node], package_of(path))))
             more -= here | {name for name in more if name.partition(".")[0] in sys.stdlib_module_names}
             ours = more & MODULES.keys()
             yield Lazy(path, node.lineno, ast.unparse(node), frozenset(more - ours), frozenset(ours))
-
-
-@cache
-def _tree(module: str) -> ast.Module:
-    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
 
 
 @cache
@@ -68,7 +64,7 @@ def _loaded(modules: frozenset[str]) -> frozenset[str]:
 @cache
 def _loaded_at_once(module: str) -> frozenset[str]:
     """The package of a module of ours, and what its imports name."""
-    named = _imported(_eager(_tree(module)), package_of(MODULES[module]))
+    named = _imported(_eager(tree_of(MODULES[module])), package_of(MODULES[module]))
     return frozenset(named | ({module.rpartition(".")[0]} if "." in module else set()))
 
 
@@ -104,7 +100,9 @@ def _imported(nodes: Iterator[ast.stmt] | list[ast.stmt], package: str) -> set[s
 def _offered() -> dict[str, str]:
     """The modules of the names that ``codemods`` loads when it is asked for them."""
     package = "nki_migrate.codemods"
-    typed = (n for n in _tree(package).body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
+    typed = (
+        n for n in tree_of(MODULES[package]).body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"
+    )
     nodes = [n for block in typed for n in block.body if isinstance(n, ast.ImportFrom)]
     return {f"{package}.{alias.name}": f"{package}.{node.module}" for node in nodes for alias in node.names}
 

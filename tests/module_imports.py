@@ -2,7 +2,10 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+from nki_migrate.runtime.spec.grammar import nodes_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {"migrate": "nki_migrate", "codemods": "nki_migrate.codemods", "runtime": "nki_migrate.runtime"}
@@ -21,9 +24,15 @@ def package_of(path: Path) -> str:
     return ".".join([PACKAGES[folder], *parts])
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The tree of a file of ours, for those who only read it."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported_modules(tree: ast.AST, package: str) -> Iterator[str]:
     """Absolute names of what a module in ``package`` imports; ``from a import b`` gives ``a.b``."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

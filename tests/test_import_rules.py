@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from module_imports import FILES, PACKAGES, ROOT, imported_modules, package_of
+from module_imports import FILES, PACKAGES, ROOT, imported_modules, package_of, tree_of
 
 PURE = ("nki_migrate.runtime.spec", "nki_migrate.runtime.plan", "nki_migrate.runtime.ascend.plans")
 """Packages of runtime that hold facts, and functions of facts: nothing in them runs a kernel."""
@@ -27,7 +27,7 @@ def forbidden(folder, module):
 
 
 def imports_of(path):
-    return path.relative_to(ROOT).parts[0], imported_modules(ast.parse(path.read_text()), package_of(path))
+    return path.relative_to(ROOT).parts[0], imported_modules(tree_of(path), package_of(path))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

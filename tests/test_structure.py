@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from module_imports import FILES, ROOT, imported_modules, module_of, package_of
+from module_imports import FILES, ROOT, imported_modules, module_of, package_of, tree_of
+from nki_migrate.runtime.spec.grammar import children, statements
 
 COMPLEX = 20
 """The complexity, as radon counts it, that no new function has more of."""
@@ -41,11 +42,6 @@ CEILINGS = {
 }
 FRONT_ENDS = {"runtime/beta1": 1, "runtime/beta2": 1, "runtime/tilelang": 1}
 """The import circles of the emulator's front ends; that of runtime is the largest of the others."""
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def arrows(sources: Mapping[str, tuple[ast.Module, str]]) -> dict[str, set[str]]:
@@ -98,7 +94,7 @@ def place(module: str) -> str:
 
 def local_imports(tree: ast.AST) -> int:
     """Import statements within functions."""
-    return len({node for function in functions(tree) for node in ast.walk(function) if is_import(node)})
+    return len({node for function in functions(tree) for node in statements(function) if is_import(node)})
 
 
 def is_import(node: ast.AST) -> bool:
@@ -106,7 +102,7 @@ def is_import(node: ast.AST) -> bool:
 
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (node for node in statements(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 _BRANCHES = (ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Assert, ast.match_case)
@@ -115,7 +111,7 @@ _BRANCHES = (ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHand
 def complexity(function: ast.AST) -> int:
     """One, and one for each branch, loop, handler, assertion, operand behind ``and`` or ``or``, and clause."""
     total = 1
-    left = list(ast.iter_child_nodes(function))
+    left = children(function)
     while left:
         node = left.pop()
         total += isinstance(node, _BRANCHES)
@@ -124,7 +120,7 @@ def complexity(function: ast.AST) -> int:
         if isinstance(node, ast.comprehension):
             total += 1 + len(node.ifs)
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            left += ast.iter_child_nodes(node)
+            left += children(node)
     return total
 
 
