@@ -5,12 +5,13 @@ long as a kernel of a few tiles: the tests run thousands of these. The pytest pl
 many kernels in one process, too.
 
 What a run changes in its process for good is undone behind it: where modules are looked for, how they are imported, and
-the modules of the kernel's folder. Each request is of files that no other one of the process has seen otherwise.
+the modules of the kernel's folder.
 """
 
 from __future__ import annotations
 
 import builtins
+import linecache
 import os
 import pickle
 import select
@@ -95,6 +96,7 @@ def _serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         path, modules, imported = list(sys.path), set(sys.modules), builtins.__import__
         while (message := receive(requests)) is not None:
             request = pickle.loads(message)
+            linecache.checkcache(request.file)  # another text may have been in it
             reply = execution.answer(request)
             send(replies, pickle.dumps(_with_text(reply, printed)))
             sys.path[:] = path
