@@ -95,3 +95,26 @@ def test_a_tile_that_is_written_behind_its_broadcast_is_left():
         "    wide = tile.broadcast_to([rows, columns])\n    tile[0, 0] = 1.0\n    return wide",
     )
     assert any("written again later" in finding.message for finding in rewrite(source).findings)
+
+
+@pytest.mark.parametrize("shape", [(1, 40), (64, 1), (64, 40), (1, 1)])
+@pytest.mark.parametrize("load", ["nl.load(w)", "nl.load(w[:, :])", "nl.exp(nl.load(w))"])
+@pytest.mark.parametrize("told", ["", "    one, other = w.shape\n"])
+def test_what_only_a_trace_tells_of_a_broadcast_by_the_function(migrate, told, load, shape):
+    source = f"""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, w):
+    rows, columns = x.shape
+{told}    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    weight = {load}
+    wide = nl.broadcast_to(weight, shape=(rows, columns))
+    nl.store(out, nl.multiply(nl.load(x), wide))
+    return out
+"""
+    given = {"x": TensorSpec((64, 40), "float32", "normal"), "w": TensorSpec(shape, "float32", "normal")}
+    migration = migrate(source, given)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

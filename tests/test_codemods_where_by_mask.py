@@ -52,6 +52,17 @@ def test_the_rewrite_chooses_the_same(migrate, mask, sides, n, m):
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
 
 
+@pytest.mark.parametrize(
+    "condition", ["a > 0.0", "a >= b", "0.5 < b", "(a > 0.0) & (b < 1.0)", "(a > b) & c0", "a[:, 0:24] > b"]
+)
+@pytest.mark.parametrize("sides", SIDES[:4])
+def test_a_comparison_of_tiles_is_a_tile(migrate, condition, sides):
+    statements = f"    c0 = nl.less(b, 0.9)\n    c = nl.where({condition}, {sides})\n"
+    head = HEAD.replace("nl.load(x), nl.load(y)", "nl.load(x[0:16, 0:24]), nl.load(y[0:16, 0:24])")
+    migration = migrate(f"{head}{statements}{TAIL}", arguments(16, 24))
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize(
     "statement",

@@ -8,7 +8,7 @@ from ..analysis.instructions import Instruction, Part
 from ..expr.operands import Operand
 from ..expr.values import Mask
 from ..render.dtypes import Promotion, asserted_promotion, is_of_type, scalar_type, type_name
-from ..render.masks import is_mask, mask_value
+from ..render.masks import compares_vectors, mask_value
 from ..render.patterns import common_dims, of_rank, spread
 from ..rules.masks import clip
 from ..syntax.codes import MASKS
@@ -27,16 +27,10 @@ def chosen_elements(call: Call) -> Instruction:
         return _chosen_by_mask(call, mask)
     condition, x, y = _operands(call)
     found = _promotion(call, x, y)
-
-    def is_used(side: Operand | str) -> bool:
-        """Can the instruction read a choice as it is?"""
-        return isinstance(side, Operand) and is_of_type(call.scope, side.dtype, found)
-
-    is_reversed = is_used(y) and not isinstance(x, Operand)
-    first, chosen = (x, y) if is_reversed else (y, x)
-    source = chosen
-    if not is_used(chosen):
-        source = materialized(call.scope, call.node, _filled(chosen, condition.dims, found.dtype))
+    is_reversed = not isinstance(x, Operand)
+    first, source = (x, y) if is_reversed else (y, x)
+    if not (isinstance(source, Operand) and is_of_type(call.scope, source.dtype, found)):
+        source = materialized(call.scope, call.node, _filled(source, condition.dims, found.dtype))
     filled = _filled(first, condition.dims, found.dtype)
     given: list[tuple[str, Operand | str]] = [("src", source), ("predicate", _predicate(call, condition))]
     given += [("reverse_pred", "True")] if is_reversed else []
@@ -57,7 +51,7 @@ def _promotion(call: Call, x: Operand | str, y: Operand | str) -> Promotion:
 def _mask(call: Call) -> Mask | None:
     """The mask of index vectors that the condition is; ``None`` for a tile."""
     node = call.arguments.get("condition")
-    if node is None or not is_mask(call.scope, node):
+    if node is None or not compares_vectors(call.scope, node):
         return None
     mask = mask_value(call.scope, node)
     return mask if mask is not None and mask.of_vectors else None

@@ -1,4 +1,4 @@
-"""``x.broadcast_to((rows, columns))`` of a tile of which only a trace tells whether it has one row or all.
+"""``x.broadcast_to((rows, columns))`` of a tile of which only a trace tells whether it has one row, one column or all.
 
 Source: NKI 2.26.1, ``nki.language.broadcast_to`` and the method of tiles.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..analysis.instructions import Instruction
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Tile
 from ..render.patterns import of_name
-from ..render.support import on_rows_function
+from ..render.support import on_rows_function, repeated_function
 from ..syntax import codes
 from ..syntax.node_index import walk
 
@@ -25,14 +26,10 @@ CODE = codes.NL_COMPUTE
 
 def on_rows(scope: Scope, node: ast.Call, base: Operand, sizes: tuple[str, ...]) -> Operand | None:
     """The tile of as many rows under a name; ``None`` where the source tells that its rows are one, or all."""
-    if base.dims is None or len(base.dims) != 2 or len(sizes) != 2 or base.space != "sbuf":
-        return None
-    told = scope.equal(base.dims[0], sizes[0]) or scope.constant(base.dims[0]) is not None
-    if told or scope.constant(base.dims[1]) == 1 or base.pattern is not None or scope.memory.direct:
+    if base.dims is None or not _are_rows_untold(scope, base, sizes):
         return None
     if node not in scope.output.called:
-        if written_later(scope, base):
-            raise Refuse(node, CODE, f"'{base.base}' is broadcast, and written again later", "broadcast it after that")
+        _check_not_written(scope, node, base)
         scope.apply(CODE, node)
         scope.assert_equal(base.dims[1], sizes[1], "a broadcast over partitions")
         name = scope.fresh("spread_tile")
@@ -42,6 +39,28 @@ def on_rows(scope: Scope, node: ast.Call, base: Operand, sizes: tuple[str, ...])
     name, value = scope.output.called[node]
     assert isinstance(value, Tile)
     return of_name(scope, name, value)
+
+
+def repeated(scope: Scope, node: ast.Call, base: Operand, sizes: tuple[str, ...]) -> Instruction | None:
+    """``nl.broadcast_to(base, sizes)`` where only a trace tells what is repeated; ``None`` where the source does."""
+    if not _are_rows_untold(scope, base, sizes) or base.items is not None:
+        return None
+    _check_not_written(scope, node, base)
+    scope.apply(CODE, node)
+    return Instruction(repeated_function(scope), [("src", base)], sizes, base.dtype, cut=False, support=True)
+
+
+def _are_rows_untold(scope: Scope, base: Operand, sizes: tuple[str, ...]) -> bool:
+    """Does only a trace tell whether a tile has one row or as many as it is broadcast to?"""
+    if base.dims is None or len(base.dims) != 2 or len(sizes) != 2 or base.space != "sbuf":
+        return False
+    told = scope.equal(base.dims[0], sizes[0]) or scope.constant(base.dims[0]) is not None
+    return not (told or scope.constant(base.dims[1]) == 1 or base.pattern is not None or scope.memory.direct)
+
+
+def _check_not_written(scope: Scope, node: ast.Call, base: Operand) -> None:
+    if written_later(scope, base):
+        raise Refuse(node, CODE, f"'{base.base}' is broadcast, and written again later", "broadcast it after that")
 
 
 def written_later(scope: Scope, view: Operand) -> bool:

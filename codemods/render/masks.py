@@ -64,6 +64,15 @@ def is_mask(scope: Scope, node: ast.expr) -> bool:
     return isinstance(node, ast.Compare) or is_broadcast_mask(scope, node)
 
 
+def compares_vectors(scope: Scope, node: ast.expr) -> bool:
+    """Is a condition a mask of index vectors, or one of the parts that it joins? Comparisons of tiles are none."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+        return compares_vectors(scope, node.left) or compares_vectors(scope, node.right)
+    if isinstance(node, ast.Compare):
+        return any(index_value(scope, side) is not None for side in (node.left, *node.comparators))
+    return is_mask(scope, node)
+
+
 def _chosen(scope: Scope, node: ast.IfExp) -> Mask | None:
     """``a if mask is None else a & mask``: one mask, of whose conditions a test chooses.
 

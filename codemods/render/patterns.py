@@ -208,12 +208,13 @@ def of_rank(scope: Scope, view: Operand, rank: int) -> Operand:
     """A whole tensor whose rank the source does not tell, taken to be ``rank``: the kernel asserts it."""
     value = scope.names.env.get(view.base)
     whole = view.items is None and view.pattern is None and not view.is_view
-    if view.dims is not None or not whole or value != view.value:
-        return view
-    assert_dimensions(scope, view, rank)
     dims = tuple(f"{view.base}.shape[{d}]" for d in range(rank))
     known = replace(view.value, dims=dims)
-    scope.names.env[view.base] = known
+    if view.dims is not None or not whole or value not in (view.value, known):
+        return view
+    if value != known:
+        assert_dimensions(scope, view, rank)
+        scope.names.env[view.base] = known
     axes: tuple[Axis | None, ...] = (None,) * rank
     return replace(view, value=known, dims=dims, axes=axes)
 

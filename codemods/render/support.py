@@ -85,6 +85,11 @@ def on_rows_function(scope: Scope) -> str:
     return _function(scope, "on_rows")
 
 
+def repeated_function(scope: Scope) -> str:
+    """Name of the module's function that copies a tile of one row, one column or all to all of another one."""
+    return _function(scope, "repeated")
+
+
 def affine_constant_function(scope: Scope) -> str:
     """Name of the module's function that fills a tensor in HBM with ones where a comparison of indices holds."""
     return _function(scope, "affine_constant")

@@ -190,6 +190,20 @@ ON_ROWS = '''def {name}(src, rows):
     return dst
 '''
 
+REPEATED = '''def {name}(dst, src):
+    """Copy ``src`` to all of ``dst``: its one row to every partition, its one column to every column."""
+    rows, columns = dst.shape
+    wide = src
+    if src.shape[1] != columns:
+        assert src.shape[1] == 1, "{name}: a broadcast of several columns"
+        wide = src.ap(pattern=[[1, src.shape[0]], [0, columns]])
+    if src.shape[0] == rows:
+        {nisa}.tensor_copy(dst=dst, src=wide)
+    else:
+        assert src.shape[0] == 1, "{name}: a broadcast of several rows"
+        {broadcast_rows}(dst=dst, src=wide)
+'''
+
 TRANSPOSED = '''def {name}(dst, data, engine={nisa}.engine.unknown):
     """Transpose ``data`` into ``dst``, whatever its type: the instruction itself converts none."""
     if str(dst.dtype) == str(data.dtype):
@@ -380,6 +394,7 @@ DEFINITIONS = {
         "reduced_axes": REDUCED_AXES,
         "broadcast_rows": BROADCAST_ROWS,
         "on_rows": ON_ROWS,
+        "repeated": REPEATED,
         "transposed": TRANSPOSED,
         "all_reduced": ALL_REDUCED,
         "affine_constant": AFFINE_CONSTANT,

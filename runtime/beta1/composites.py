@@ -136,7 +136,7 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     if not isinstance(condition, Tensor) or in_one_step(mask, condition, *sides) or not wide:
         return vector.where(condition, x, y, dtype=dtype, mask=mask)
     kind = promoted("add", x, y) if dtype is None else dtype_of(dtype)
-    is_reversed = not isinstance(x, Tensor) and isinstance(y, Tensor) and y.dtype == kind
+    is_reversed = not isinstance(x, Tensor)
     first, chosen = (x, y) if is_reversed else (y, x)
     if not isinstance(chosen, Tensor) or chosen.dtype != kind:
         chosen = _filled(chosen, condition.shape, kind)
