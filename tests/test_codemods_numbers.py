@@ -138,6 +138,17 @@ return out"""
     assert migration.outcome.findings == () and migration.trouble == ()
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "int32", "float32"])
+def test_a_static_cast_of_a_tile_is_a_copy_into_the_type(migrate, dtype):
+    body = f"""out = nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+a = nl.load(x[0:128, 0:8])
+t = nl.static_cast(nl.exp(a), nl.{dtype})
+nl.store(out, value=t)
+return out"""
+    migration = migrate(kernel(body, "x"), {"x": TensorSpec((128, 8), "float32", "normal")})
+    assert migration.outcome.findings == () and migration.trouble == ()
+
+
 @pytest.mark.parametrize(
     ("choice", "type"),
     [("nl.where(c, a, b)", ""), *((e, ", dtype=nl.float32") for e in ("nl.where(c, 0.0, a)", "nl.where(c, a, 1.0)"))],

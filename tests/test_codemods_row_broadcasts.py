@@ -118,3 +118,26 @@ def k(x, w):
     given = {"x": TensorSpec((64, 40), "float32", "normal"), "w": TensorSpec(shape, "float32", "normal")}
     migration = migrate(source, given)
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 5), (1, 1, 5), (1, 3, 1), (1, 1, 1)])
+@pytest.mark.parametrize("rows", [1, 20, 70])
+@pytest.mark.parametrize("wide", ["nl.broadcast_to(one, shape=({rows}, 3, 5))", "one.broadcast_to(({rows}, 3, 5))"])
+def test_a_row_of_several_free_dimensions_goes_to_all_partitions(migrate, wide, rows, shape):
+    part = ", ".join(f"0:{size}" for size in shape)
+    source = f"""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, w):
+    out = nl.ndarray(({rows}, 3, 5), dtype=nl.float32, buffer=nl.shared_hbm)
+    one = nl.load(w[{part}])
+    wide = {wide.format(rows=rows)}
+    nl.store(out, nl.multiply(nl.load(x[0:{rows}, 0:3, 0:5]), wide))
+    return out
+"""
+    given = {"x": TensorSpec((rows, 3, 5), "float32", "normal"), "w": TensorSpec(shape, "float32", "normal")}
+    migration = migrate(source, given)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

@@ -53,7 +53,16 @@ def test_the_rewrite_chooses_the_same(migrate, mask, sides, n, m):
 
 
 @pytest.mark.parametrize(
-    "condition", ["a > 0.0", "a >= b", "0.5 < b", "(a > 0.0) & (b < 1.0)", "(a > b) & c0", "a[:, 0:24] > b"]
+    "condition",
+    [
+        "a > 0.0",
+        "a >= b",
+        "0.5 < b",
+        "(a > 0.0) & (b < 1.0)",
+        "(a > b) & c0",
+        "a[:, 0:24] > b",
+        "a[:, 0:1] > b[:, 3:4]",
+    ],
 )
 @pytest.mark.parametrize("sides", SIDES[:4])
 def test_a_comparison_of_tiles_is_a_tile(migrate, condition, sides):

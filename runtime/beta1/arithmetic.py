@@ -132,7 +132,7 @@ def _may_be_copied(call: Call, *tiles: Tile) -> None:
     if recorder is None:
         return
     for tile in tiles:
-        if tile.ndim == 2 and tile.space != "hbm":
+        if tile.ndim > 1 and tile.space != "hbm":
             recorder.passes(call.op, call.view(tile), call.sequence)
 
 

@@ -16,15 +16,15 @@ QUADRANT = 32
 
 def spread_rows(x: Tile, shape: tuple[int, ...]) -> Tile | None:
     """A tile of one partition copied to all partitions of a tile of ``shape``; ``None`` where that is one step."""
-    flat = len(shape) == 2 and x.ndim == 2 and x.space != "hbm"
-    if not flat or x.shape[0] != 1 or shape[0] == 1 or x.shape[1] not in (1, shape[1]) or in_one_step(None, x):
+    alike = len(shape) == x.ndim > 1 and all(own in (1, n) for own, n in zip(x.shape[1:], shape[1:], strict=True))
+    if not alike or x.space == "hbm" or x.shape[0] != 1 or shape[0] == 1 or in_one_step(None, x):
         return None
     source = movement.tensor_copy(x) if x.space == "psum" else x
-    if source.shape[1] != shape[1]:
-        source = source.broadcast_to((1, shape[1]))
+    if source.shape[1:] != shape[1:]:
+        source = source.broadcast_to((1, *shape[1:]))
     result: Tile = ndarray(shape, source.dtype).as_tile()
     for first in range(0, shape[0], QUADRANT):
-        rows = result[first : min(first + QUADRANT, shape[0]), :]
+        rows = result[first : min(first + QUADRANT, shape[0]), ...]
         movement.nc_stream_shuffle(source, rows, [0] * QUADRANT)
     return result
 

@@ -132,9 +132,12 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     if isinstance(condition, Mask):
         return _where_masked(condition, x, y, dtype, mask)
     sides = [side for side in (x, y) if isinstance(side, Tensor)]
-    wide = all(isinstance(t, Tile) and t.shape == getattr(condition, "shape", None) for t in sides)
-    if not isinstance(condition, Tensor) or in_one_step(mask, condition, *sides) or not wide:
+    shape = _common_shape(condition, *sides)
+    if in_one_step(mask, condition, *sides) or shape is None:
         return vector.where(condition, x, y, dtype=dtype, mask=mask)
+    condition, x, y = (
+        t.broadcast_to(shape) if isinstance(t, Tile) and t.shape != shape else t for t in (condition, x, y)
+    )
     kind = promoted("add", x, y) if dtype is None else dtype_of(dtype)
     is_reversed = not isinstance(x, Tensor)
     first, chosen = (x, y) if is_reversed else (y, x)
@@ -147,6 +150,16 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     result = _filled(first, condition.shape, kind)
     movement.tensor_copy_predicated(src=chosen, dst=result, predicate=condition, reverse_pred=is_reversed)
     return result
+
+
+def _common_shape(*tiles: Any) -> tuple[int, ...] | None:
+    """The shape of tiles of one rank on the same partitions, those of size 1 along a free dimension being repeated."""
+    if not all(isinstance(tile, Tile) for tile in tiles) or len({(tile.ndim, tile.shape[0]) for tile in tiles}) != 1:
+        return None
+    sizes = [set(each) for each in zip(*(tile.shape for tile in tiles), strict=True)]
+    if any(len(each - {1}) > 1 for each in sizes):
+        return None
+    return tuple(max(each) for each in sizes)
 
 
 def _where_masked(condition: Mask, x: Any, y: Any, dtype: Any, mask: Any) -> Tile:

@@ -108,7 +108,9 @@ def spmd_dim(*dims: int) -> int:
 
 
 def static_cast(input_data: Any, dtype: Any) -> Any:
-    """A number or numpy array of the host, converted to ``dtype``."""
+    """A number or numpy array of the host, converted to ``dtype``; a tile is copied into a tile of that type."""
+    if isinstance(input_data, Tensor):
+        return movement.copy(input_data, dtype=dtype)
     return np.asarray(input_data).astype(dtype_of(dtype))
 
 
