@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from math import frexp
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def _with_number(call: Call, op: str, x: Any, y: Any) -> tuple[Result | None, Sh
     value = number(scalar, "y", call.op)
     if reverse and op == "divide" and value == 1:
         return isa.reciprocal(call.view(tile)), shape
-    if op == "divide" and not reverse and abs(np.frexp(value)[0]) == 0.5:
+    if op == "divide" and not reverse and abs(frexp(value)[0]) == 0.5:
         op, value = "multiply", 1 / value  # the same bits, and what Beta 2 can write
     return isa.tensor_scalar(call.view(tile), op, value, reverse and op not in COMMUTATIVE), shape
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -301,8 +300,7 @@ COMPARE = {
 PREDICATES = (bool, np.bool_)
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """``difference op 0``: one condition of a mask."""
 
     difference: Index

@@ -19,7 +19,7 @@ from ..isa.access import check_reads
 from ..isa.core import Result, commit, fit, keep, owned, recorded, rounded
 from ..memory import Allocation, Array, Computed, View
 from ..naming import Name
-from ..numerics import DTYPES, convert, is_integer
+from ..numerics import DTYPES, FLOAT32, convert, is_integer
 from ..options import Options, options
 from ..session import RUNNING
 from ..sites import PLACES, Place, place_of
@@ -137,7 +137,8 @@ def _made(
     if result is not None and where is EVERYWHERE:
         check_reads(machine, result)
         values = result.values
-        _check_bits(result, stored)
+        if values.dtype is not FLOAT32:
+            _check_bits(result, stored)
         if values.shape != shape or values.dtype is not stored or result.truncates:
             values = rounded(result, shape, stored)
         values = owned(values)
@@ -345,7 +346,8 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     instructions write to PSUM counts as a group of its own, so that a later ``+=`` adds to it.
     """
     machine, alloc = current.machine, dst.alloc
-    _check_bits(result, dst.dtype)
+    if result.values.dtype is not FLOAT32:
+        _check_bits(result, dst.dtype)
     scope, now = alloc.scope, current.scope
     if scope is not now and scope and now[: len(scope)] != scope:
         raise _out_of_scope(alloc)

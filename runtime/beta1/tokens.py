@@ -58,8 +58,14 @@ class Engine(IntEnum):
     sync = 6
 
 
+_UNKNOWN = Engine.unknown
+"""Asked for in each instruction that takes an engine: Python 3.11 takes long to find a member, or its name."""
+
+
 def engine_name(engine: Any) -> str:
     """The engine of the table of instructions that a kernel chooses; empty where it leaves that to the compiler."""
+    if engine is _UNKNOWN:
+        return ""
     name = getattr(engine, "name", "")
     return name if name in ENGINES else ""
 

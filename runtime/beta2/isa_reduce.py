@@ -25,12 +25,11 @@ def reduced_axes(data: NkiTensor, axis: object) -> tuple[int, ...]:
     """
     rank = data.array.ndim
     if not state.rules().hardware_axes:
-        listed = [axis] if isinstance(axis, int) else list(values.naturals(axis))
-        visible = [d for d in range(rank) if d not in data.dropped or d == 0]
-        axes = tuple(visible[a] for a in sorted(values.integer(a) % len(visible) for a in listed))
-        if not axes or axes != tuple(range(rank - len(axes), rank)) or 0 in axes:
+        listed = (values.integer(axis),) if isinstance(axis, int) else values.naturals(axis)
+        named = _named(rank, data.dropped, listed)
+        if named is None:
             raise KernelError("", f"tensor_reduce: axis {axis!r} must be the last free dimensions of the tensor")
-        return axes
+        return named
     if isinstance(axis, int):
         if axis != 1:
             raise KernelError("", "not a valid dim")
@@ -43,6 +42,17 @@ def reduced_axes(data: NkiTensor, axis: object) -> tuple[int, ...]:
     if data.dropped and any(d in axes for d in data.dropped):
         raise NotModelled("tensor_reduce over a dimension that an integer index has reduced")
     return axes
+
+
+@cache
+def _named(rank: int, dropped: tuple[int, ...], listed: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Those of ``rank`` dimensions that ``listed`` axes are, of a tensor that does not show ``dropped`` ones.
+
+    ``None`` where they are not the last free dimensions.
+    """
+    visible = [d for d in range(rank) if d not in dropped or d == 0]
+    axes = tuple(visible[a] for a in sorted(a % len(visible) for a in listed))
+    return axes if axes and axes == tuple(range(rank - len(axes), rank)) and 0 not in axes else None
 
 
 @cache

@@ -43,8 +43,12 @@ def check_reads(machine: Machine, result: Result, row: Instruction | None = None
     """:func:`check` of what ``result`` reads: all that counts where the compiler makes a tile for the result."""
     row = row or INSTRUCTIONS.get(result.op, ANY)
     engine = engine or ENGINES[result.engine or row.engine]
+    if row.apart is None:
+        for role, view in result.reads:
+            _checked(machine, result, row, engine, role, view, False)
+        return
     in_psum = [role for role, view in result.reads if _checked(machine, result, row, engine, role, view, False)]
-    if row.apart is not None and len(in_psum) > 1 and set(row.apart) <= set(in_psum):
+    if len(in_psum) > 1 and set(row.apart) <= set(in_psum):
         raise _illegal(result, f"{row.apart[0]} and {row.apart[1]} cannot both reside in PSUM")
 
 
@@ -61,9 +65,10 @@ def _checked(
         verb = "write" if writes else "read"
         text = f"{engine.title} cannot {verb} {space.upper()}: {role} '{alloc.name}' must be in {_listed(memories)}"
         raise _illegal(result, text)
-    array = view.place
-    if engine.aligned and array.ndim and array.shape[0] != alloc.partitions and role not in row.anywhere:
-        _check_start(machine, result, role, view, array)
+    if engine.aligned:
+        shape = view.place.shape
+        if shape and shape[0] != alloc.declaration.partitions and role not in row.anywhere:
+            _check_start(machine, result, role, view, view.place)
     return space == "psum"
 
 
