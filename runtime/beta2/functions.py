@@ -8,6 +8,7 @@ stubs of ``nki.language`` in the 2.29 documentation, ``reference/beta2.md`` sect
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -56,7 +57,7 @@ def _binary(name: str) -> Function:
         tiles = [on_chip(value, role) for role, value in (("x", x), ("y", y)) if isinstance(value, NkiTensor)]
         if not tiles:
             raise KernelError("", f"nki.language.{name}: one of x and y must be a tile")
-        wanted = dtype if dtype is not None else DTYPES[promote(tiles[0].dtype.name, tiles[-1].dtype.name)]
+        wanted = dtype if dtype is not None else _promotion(tiles[0].dtype, tiles[-1].dtype)
         dst = _whole(tiles[0].shape, wanted)
         if name in BITWISE:
             check_integers(name, *tiles, dst)
@@ -71,6 +72,12 @@ def _binary(name: str) -> Function:
         return dst
 
     return _named(name, function)
+
+
+@cache
+def _promotion(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of the result of two tiles that is given none. (NumPy puts the name of a type together each time.)"""
+    return DTYPES[promote(first.name, second.name)]
 
 
 def _unary(name: str) -> Function:

@@ -151,7 +151,7 @@ def {name}(*args, {parameters}, **others):
         return judged(*args, **given(({values},), len(args)), **others)
     if others:
         {kept}
-        return told({required}, **others)
+        return (told if recording() else function)({required}, **others)
     {option}
     return function({required})
 """
@@ -182,7 +182,10 @@ def _direct_source(function: Callable[..., R], plans: Sequence[_Plan], required:
         values=", ".join(names),
         missing=" or ".join(f"{name} is ABSENT" for name in required),
         kept="".join(f"if {name} is not ABSENT: others['{name}'] = {name}" for name in option),
-        option="".join(f"if {name} is not ABSENT: return told({', '.join(passed)})" for name in option),
+        option="".join(
+            f"if {name} is not ABSENT: return (told if recording() else function)({', '.join(passed)})"
+            for name in option
+        ),
         required=", ".join(passed[: len(required)]),
     )
 
@@ -210,11 +213,17 @@ def _direct(
         pairs = list(zip(names, values, strict=True))
         return {name: value for name, value in pairs[taken:] if value is not _ABSENT}
 
-    space: dict[str, Any] = {"BETA1": session.BETA1, "version": version, "ABSENT": _ABSENT}
+    space: dict[str, Any] = {"BETA1": session.BETA1, "version": version, "ABSENT": _ABSENT, "recording": _recording}
     space |= {"function": function, "told": told, "judged": judged, "given": given, "optional": frozenset(optional[1:])}
     exec(compile(source, __file__, "exec"), space)
     made: Callable[..., R] = space[function.__name__]
     return made
+
+
+def _recording() -> bool:
+    """Is there anybody who is to be told of options?"""
+    running = session.RUNNING.get()
+    return running is not None and running.machine.recorder is not None
 
 
 def _taken(names: list[str], position: int) -> str:

@@ -346,6 +346,12 @@ def element(tensor: NkiTensor) -> int:
     return int(one_element(tensor).reshape(-1)[0])
 
 
+def _placeholder(steps: Pattern, dtype: np.dtype[Any]) -> Array:
+    """An array of the shape of a pattern that no view can be. (``as_strided`` takes three times as long.)"""
+    made: Array = np.ndarray([count for _, count in steps], dtype, np.empty(1, dtype), strides=(0,) * len(steps))
+    return made
+
+
 class Located(NkiTensor):
     """A dynamic access that was read: ``array`` is where it lies now, events record the tensor that was indexed."""
 
@@ -368,9 +374,7 @@ class DynamicTensor(NkiTensor):
     def __init__(
         self, base: NkiTensor, steps: Pattern, start: int, source: NkiTensor | Register, indirect_dim: int, dtype: Any
     ) -> None:
-        shape = tuple(count for _, count in steps)
-        placeholder = np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, (0,) * len(shape))
-        super().__init__(base.alloc, placeholder, form=PATTERN, label=base.label)
+        super().__init__(base.alloc, _placeholder(steps, dtype), form=PATTERN, label=base.label)
         self.base, self.steps, self.start, self.source, self.indirect_dim = base, steps, start, source, indirect_dim
 
     def scalar(self) -> int:
@@ -388,9 +392,7 @@ class StrayTensor(NkiTensor):
     __slots__ = ("problem",)
 
     def __init__(self, base: NkiTensor, steps: Pattern, dtype: Any, problem: KernelError) -> None:
-        shape = tuple(count for _, count in steps)
-        placeholder = np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, (0,) * len(shape))
-        super().__init__(base.alloc, placeholder, form=PATTERN, label=base.label)
+        super().__init__(base.alloc, _placeholder(steps, dtype), form=PATTERN, label=base.label)
         self.problem = problem
 
     def resolved(self) -> NkiTensor:
@@ -403,9 +405,7 @@ class GatheredTensor(NkiTensor):
     __slots__ = ("base", "indices", "start", "steps")
 
     def __init__(self, base: NkiTensor, steps: Pattern, start: int, indices: NkiTensor) -> None:
-        shape = tuple(count for _, count in steps)
-        placeholder = np.lib.stride_tricks.as_strided(np.empty(1, base.dtype), shape, (0,) * len(shape))
-        super().__init__(base.alloc, placeholder, form=PATTERN, label=base.label)
+        super().__init__(base.alloc, _placeholder(steps, base.dtype), form=PATTERN, label=base.label)
         self.base, self.steps, self.start, self.indices = base, steps, start, indices
 
     def resolved(self) -> NkiTensor:
