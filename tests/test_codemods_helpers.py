@@ -540,3 +540,37 @@ def test_the_map_of_copies_leads_from_each_declaration_to_the_same_one_in_every_
     moves = [m for m in rewrite(COPIED).moves if m.name == "tile" and m.lines[0] < 14]
     first, second = ([m.new_lines[0] for m in moves if m.lines[0] == line] for line in (8, 11))
     assert first[0] < second[0] < first[1] < second[1]
+
+
+TYPED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+def product(a, b, wide):
+    tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+    tile[...] = nisa.tensor_copy(nl.matmul(a, b))
+    {other}
+    return tile
+
+
+@nki.jit
+def k(a, b, m, wide):
+    out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    p = product(nl.load(a[0:128, 0:128]), nl.load(b[0:128, 0:64]), wide)
+    q = nl.multiply(p, nl.load(m[0:128, 0:64]))
+    nl.store(out, value=nl.add(q, product(nl.load(a[0:128, 0:128]), nl.load(b[0:128, 0:64]), wide)))
+    return out
+"""
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("other", ["", "if wide:\n        return nl.copy(tile, dtype=nl.bfloat16)"])
+def test_what_a_helper_gives_has_the_type_that_it_is_made_of(migrate, other, wide, dtype):
+    sizes = {"a": (128, 128), "b": (128, 64), "m": (128, 64)}
+    given = {name: TensorSpec(shape, dtype, "normal") for name, shape in sizes.items()}
+    migration = migrate(TYPED.format(other=other), given | {"wide": wide})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert ("promoted_dtype" in migration.outcome.source) == bool(other)

@@ -47,7 +47,8 @@ from ..syntax import codes
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_filled
 from .access import operand
-from .calls import call_statement, call_value, constructed, module_function, named, parts_of, tuple_value
+from .call_results import named, of_call, parts_of
+from .calls import call_statement, call_value, constructed, module_function, tuple_value
 from .computations import is_computation
 from .compute import bind
 from .declare import allocator_value, buffer_value, creation, declare, is_bound_again
@@ -160,15 +161,15 @@ def _reshaped_alike(scope: Scope, name: str, value: ast.expr) -> Tile | None:
 
 def _to_known(scope: Scope, name: str, value: ast.expr) -> None:
     """A name for a view, for what a function of the user's gives, for one of two tensors, or for no tensor."""
-    called = isinstance(value, ast.Call) and module_function(scope, value) is not None
-    view = operand(scope, value) if not called else None
+    function = module_function(scope, value) if isinstance(value, ast.Call) else None
+    view = operand(scope, value) if function is None else None
     if view is not None:
         _view(scope, name, value, view)
         return
-    if isinstance(value, ast.Call) and called:
+    if isinstance(value, ast.Call) and function is not None:
         text, result = scope.output.called.get(value) or call_value(scope, value)
         scope.emit(f"{name} = {text}")
-        _set(scope, name, named(result, name))
+        scope.names.env[name] = of_call(scope, function.home or scope.module, result, name)
         if only_computes(scope, value):
             define(scope, name, text)
         return

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..analysis.classes import class_named, is_subclassed
 from ..analysis.instructions import COMMANDS, HANDLERS, Instruction
 from ..analysis.maybe_tensors import is_container, may_be_no_number
-from ..analysis.name_views import described, parameter_value
+from ..analysis.name_views import parameter_value
 from ..analysis.part_arguments import access_of, handed_on
 from ..analysis.scope import Scope
 from ..analysis.tuple_parts import part_of
@@ -27,7 +27,6 @@ from ..expr.values import (
     Python,
     Several,
     Slice,
-    Tensors,
     Tile,
     Value,
 )
@@ -52,6 +51,7 @@ from ..syntax.names import dotted
 from ..syntax.nodes import by_parameter, default_values
 from .access import operand
 from .alternatives import either_place
+from .call_results import of_call
 from .computations import is_computation
 from .compute import bound_call, place, temporary
 from .kept_functions import kept_store, kept_value
@@ -262,27 +262,12 @@ def called_tensor(scope: Scope, node: ast.Call) -> Operand | None:
             function = module_function(scope, node)
             name = scope.fresh(f"{function.node.name if function else 'call'}_result")
             scope.emit(f"{name} = {text}")
-            text, value = name, named(value, name)
+            home = function.home if function is not None and function.home else scope.module
+            text, value = name, of_call(scope, home, value, name)
             scope.names.env[name] = value
         scope.output.called[node] = text, value
     text, value = scope.output.called[node]
     return of_name(scope, text, value) if isinstance(value, Hbm | Tile) else None
-
-
-def named(value: Value, name: str) -> Value:
-    """A tensor that a call returned, described through the name it is bound to."""
-    if isinstance(value, Tile):
-        return described(name, replace(value, declaration=None))
-    return parameter_value(name, value)
-
-
-def parts_of(result: Value, names: list[str | None]) -> list[Value]:
-    """What the names of ``a, b = function(...)`` are."""
-    if isinstance(result, Several) and len(result.parts) == len(names):
-        return [named(part, name or "") for part, name in zip(result.parts, names, strict=True)]
-    if isinstance(result, Tensors) and not result.empty:
-        return [Hbm(None, f"{name}.dtype") for name in names]
-    return [Value() for _ in names]
 
 
 def _argument(scope: Scope, function: Function, parameter: str, keyword: str | None, node: ast.expr) -> _Argument:
