@@ -135,9 +135,12 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     shape = _common_shape(condition, *sides)
     if in_one_step(mask, condition, *sides) or shape is None:
         return vector.where(condition, x, y, dtype=dtype, mask=mask)
-    condition, x, y = (
-        t.broadcast_to(shape) if isinstance(t, Tile) and t.shape != shape else t for t in (condition, x, y)
-    )
+    repeated = (t.broadcast_to(shape) if isinstance(t, Tile) and t.shape != shape else t for t in (condition, x, y))
+    return _where_in_steps(*repeated, dtype)
+
+
+def _where_in_steps(condition: Any, x: Any, y: Any, dtype: Any) -> Tile:
+    """One of the two is there first, then the other one where the condition chooses it; tiles are of one shape."""
     kind = promoted("add", x, y) if dtype is None else dtype_of(dtype)
     is_reversed = not isinstance(x, Tensor)
     first, chosen = (x, y) if is_reversed else (y, x)

@@ -137,8 +137,7 @@ def _made(
     if result is not None and where is EVERYWHERE:
         check_reads(machine, result)
         values = result.values
-        if values.dtype is not FLOAT32:
-            _check_bits(result, stored)
+        _check_bits(result, stored)
         if values.shape != shape or values.dtype is not stored or result.truncates:
             values = rounded(result, shape, stored)
         values = owned(values)
@@ -346,8 +345,7 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     instructions write to PSUM counts as a group of its own, so that a later ``+=`` adds to it.
     """
     machine, alloc = current.machine, dst.alloc
-    if result.values.dtype is not FLOAT32:
-        _check_bits(result, dst.dtype)
+    _check_bits(result, dst.dtype)
     scope, now = alloc.scope, current.scope
     if scope is not now and scope and now[: len(scope)] != scope:
         raise _out_of_scope(alloc)
@@ -387,7 +385,8 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
 
 def _check_bits(result: Result, dtype: np.dtype[Any]) -> None:
     """A bitvec operator leaves bits: "the input/output data types must be integer types" (``nisa.tensor_tensor``)."""
-    if dtype.kind in "iub" or result.values.dtype.kind not in "iu":
+    found = result.values.dtype
+    if found is FLOAT32 or found.kind not in "iu" or dtype.kind in "iub":
         return
     for role, operator in result.attributes:
         if role in ("op", "op0", "op1") and operator in BITWISE:
