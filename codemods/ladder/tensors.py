@@ -15,6 +15,7 @@ from nki_migrate.runtime.spec.kept_functions import ACTIVATIONS, ARITHMETIC, RED
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_shape
 from .allocators import annotation_of, is_sequence, memory_given_out
+from .asserted_ranks import asserted_rank
 from .bindings import binder, bindings, given_to, parameters
 from .program import Program
 from .rung import MAKERS, Rung
@@ -99,7 +100,10 @@ class Tensors:
             return None
         rung = self.program.rungs[path]
         if isinstance(node, ast.Name):
-            return self._name(path, rung, node, depth)
+            found = self._name(path, rung, node, depth)
+            if isinstance(found, Tensor) and found.rank is None:
+                return replace(found, rank=asserted_rank(rung, node))
+            return found
         if isinstance(node, ast.Subscript):
             base = self.of(path, node.value, depth + 1)
             if isinstance(base, Items):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..analysis.instructions import has_again
 from ..analysis.load_ranks import all_uses
 from ..expr.operands import Operand
 from ..expr.tables import activation_token, operator_token, parameters
@@ -120,7 +121,11 @@ def _bound_to(scope: Scope, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> s
 
 
 def _is_blind(scope: Scope, call: ast.Call) -> bool:
-    """Does an instruction compute the same of tiles that differ in dimensions of size 1 behind all others?"""
+    """Does an instruction compute the same of tiles that differ in dimensions of size 1 behind all others?
+
+    A list of axes becomes that of 0.2, which counts from the last dimension: to count it from the first again, the
+    rank must be told, and ``nl.load``, where it stays, does not tell it.
+    """
     name = scope.qualified(call.func) or ""
     given = dict(zip(parameters(name), call.args, strict=False)) if name.startswith(("nl.", "nisa.")) else {}
     given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
@@ -128,5 +133,6 @@ def _is_blind(scope: Scope, call: ast.Call) -> bool:
         return False
     if name in _REDUCTIONS:
         axes = literal_axes(given["axis"]) if "axis" in given else None
-        return axes is not None and all(isinstance(axis, int) and axis > 0 for axis in axes)
+        counts_back = name == "nisa.tensor_reduce" and len(axes or ()) > 1 and has_again(scope, "nl.load")
+        return axes is not None and not counts_back and all(isinstance(axis, int) and axis > 0 for axis in axes)
     return name in _ALIKE or operator_token(name) is not None or activation_token(name) is not None
