@@ -33,6 +33,8 @@ from .variants import resized, sizes, with_number
 _BATCH = 4
 WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'|to be a tile, got"
 """The failure of what gets a tensor in HBM, where no shape and no type helps."""
+_UNKNOWN_KEYWORD = "got an unexpected keyword argument '"
+"""The failure of a call with a keyword that the function has not, whatever it is given."""
 _HOPELESS = 24
 """Runs that ended alike, at what no argument changes, before no more are tried."""
 _STARTS = 8
@@ -119,10 +121,14 @@ class Search:
     def hopeless(self) -> bool:
         """Did all come to one place that no argument changes, or did many end there and none behind it?
 
-        That is one that the emulator does not model, or one that wants a tile where there is a tensor in HBM.
+        That is one that the emulator does not model, one that wants a tile where there is a tensor in HBM, or a call
+        with a keyword that the function has not.
         """
         failure = self.obstacle[1] if self.obstacle is not None else None
-        if failure is None or not (failure.undecided or re.search(WANTS_TILE, failure.message)):
+        if failure is None:
+            return False
+        said = failure.message
+        if not (failure.undecided or _UNKNOWN_KEYWORD in said or re.search(WANTS_TILE, said)):
             return False
         ended = self.endings[failure.file, failure.line, failure.message]
         return self.alike >= _HOPELESS or ended >= 2 * _HOPELESS

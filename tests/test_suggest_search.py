@@ -436,6 +436,18 @@ def test_the_reason_says_that_no_argument_changes_a_limit(tmp_path: Path, capsys
     assert "no argument seems to change it" in said
 
 
+def test_a_keyword_that_a_function_has_not_ends_the_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = LOOP.replace("nl.affine_range(n // (nl.tile_size.pmax * columns))", "nl.affine_range(0, n, step=128)")
+    (tmp_path / "k.py").write_text(HEAD + steps)
+    with pytest.raises(SystemExit) as end:
+        main(["cases", "suggest", str(tmp_path / "k.py"), "--jobs", "1", "--seconds", "60"])
+    said = capsys.readouterr().err
+    assert end.value.code == 1 and "seconds were over" not in said
+    assert (
+        "keyword argument 'step': pass the bounds by position; all 24 proposals that ended there failed alike" in said
+    )
+
+
 def test_a_terminal_is_told_how_many_proposals_have_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nki_migrate.runtime.spec.kept_functions import KEPT
-from nki_migrate.runtime.spec.versions import version
-
+from ..expr import tables
 from ..expr.emission import Condition
 from ..expr.frames import Clamp
 from ..expr.operands import Operand
@@ -113,5 +111,4 @@ def keeps(*names: str) -> Callable[[Keeper], Keeper]:
 
 def has_again(scope: Scope, name: str) -> bool:
     """Does every version that the output serves have a function of Beta 1 again?"""
-    options, since = scope.module.options, KEPT.get(name)
-    return since is not None and version(options.oldest or options.target) >= since
+    return tables.has_again(scope.module.options, name)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from nki_migrate.runtime.spec import beta1, beta2
 from nki_migrate.runtime.spec.dtypes import NUMPY_SPELLINGS
+from nki_migrate.runtime.spec.kept_functions import KEPT
 from nki_migrate.runtime.spec.operators import ACTIVATION, ALU, canonical
-from nki_migrate.runtime.spec.versions import V02
+from nki_migrate.runtime.spec.versions import V02, version
 
+from ..model import Options
 from ..syntax.names import BETA2
 
 CREATIONS = {
@@ -73,6 +75,12 @@ def beta2_lacks(name: str) -> bool:
     root, _, rest = name.partition(".")
     here = beta2.symbol(f"{BETA2.get(root, root)}.{rest}", V02)
     return (symbol is not None and symbol.fate == "refused") or here is None
+
+
+def has_again(options: Options, name: str) -> bool:
+    """Does every version that the output serves have a function of Beta 1, which 0.2 lacks, again?"""
+    since = KEPT.get(name)
+    return since is not None and version(options.oldest or options.target) >= since
 
 
 def refusal_note(name: str) -> str:

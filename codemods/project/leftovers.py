@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.beta1 import MODULES
 
 from ..expr.emission import Refuse
-from ..expr.tables import beta2_has, beta2_lacks, refusal_note
+from ..expr.tables import beta2_has, beta2_lacks, has_again, refusal_note
 from ..model import NOT_THE_SAME
 from ..syntax.codes import LAUNCH_GRID as GRID
 from ..syntax.codes import UNSUPPORTED as CODE
@@ -27,15 +28,28 @@ def report(module: Module) -> None:
     """Report every name of Beta 1 that is left and that no finding covers yet, and launches on grids that are gone."""
     _report_inner_launches(module)
     covered = {finding.line for finding in module.plan.findings} | module.premises.covered
+    inside = _inside_of_left(module, covered)
     for node, walked in _left(module):
         if isinstance(node, ast.Call):
             if node.lineno not in covered:
                 _launch(module, node)
             continue
         name = _beta1_name(module, node)
+        if name is not None and node in inside and has_again(module.options, name):
+            continue
         gone = name is not None and (beta2_lacks(name) or not (walked or beta2_has(name)))
         if name is not None and gone and getattr(node, "lineno", 0) not in covered:
             module.report(_finding(module, node, name))
+
+
+def _inside_of_left(module: Module, covered: Container[int]) -> set[ast.AST]:
+    """What stands in loops and branches that are left alone for what a finding says of their first lines.
+
+    None of it runs: whatever the target has again may stay there, as it does in a statement without a body.
+    """
+    left = [s for s in module.plan.kept if isinstance(s, ast.For | ast.While | ast.If | ast.With)]
+    told = [s for s in left if any(line in covered for line in range(s.lineno, max(s.lineno + 1, s.body[0].lineno)))]
+    return {node for statement in told for node in walk(statement)}
 
 
 def report_name(module: Module, node: ast.expr) -> None:
