@@ -1,10 +1,10 @@
 """NKI003 nested-functions: functions inside a kernel move to module level; one copy for each kind of argument.
 
 Why: Beta 2 does not support inner function definitions. What the function closed over becomes parameters, which every
-call passes by keyword, so it sees the values of that moment, as the closure did. Where one statement calls a function
-that closes over names, and only it names the function, its body stands in place of the call: its names are those of the
-kernel, with a number where the kernel has them. A factory that returns an allocation function is merged with what it
-returns.
+call passes by keyword, so it sees the values of that moment, as the closure did: of a tile that is bound again between
+calls the function knows no more than its own name tells. Where one statement calls a function that closes over names,
+and only it names the function, its body stands in place of the call: its names are those of the kernel, with a number
+where the kernel has them. A factory that returns an allocation function is merged with what it returns.
 
 A function of the module that is called with different kinds of tensors (a number here and a tile there, SBUF and PSUM,
 tensors with and without blocks, of several ranks, one row and many) gets one copy for each kind, because the
@@ -31,8 +31,9 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
+from ..analysis.name_views import parameter_value
 from ..expr.emission import Refuse
-from ..expr.values import DType, Function, Python, Value
+from ..expr.values import DType, Function, Python, Tile, Value
 from ..project.program import Module
 from ..project.usage import names_used
 from ..syntax import codes
@@ -105,16 +106,50 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
         module.plan.edits.renamed[node] = name
     module.plan.edits.replaced[node] = []
     module.summaries.lifting.add(node)
+    bound_again = _bound_again(scope, function)
+    known = {n: scope.names.env[n] for n in bound_again}
+    scope.names.env |= bound_again
     scope.walk_within(node, told)
+    scope.names.env |= known
     module.summaries.lifting.discard(node)
     closure = _closure(scope, node)
     module.summaries.lifted[node] = (name, closure)
     module.plan.edits.parameters[node] = closure
     scope.captured.update(closure)
     read = {n.id for n in of_kinds(node, ast.Name)} - bound_names(node)
-    module.summaries.captured[node] = {name: scope.names.env[name] for name in sorted(read) if name in scope.names.env}
+    seen = {**scope.names.env, **bound_again}
+    module.summaries.captured[node] = {name: seen[name] for name in sorted(read) if name in seen}
     _check_closure(scope, function, closure)
     return name, [f"{n}={n}" for n in closure]
+
+
+def _bound_again(scope: Scope, function: Function) -> dict[str, Value]:
+    """What the function sees of tiles that are bound again before a later call: no more than their own names tell.
+
+    Each call passes the tile of that moment, as to any function; what writes to a tile of its enclosing function does
+    so under the name that this one had.
+    """
+    at, node = scope.place.statement, function.node
+    if at is None:
+        return {}
+    uses = of_kinds(scope.function, ast.Name)
+    last = max((n.lineno for n in uses if n.id == node.name), default=0)
+    rebound = {n.id for n in uses if isinstance(n.ctx, ast.Store) and at.lineno <= n.lineno < last}
+    names = (rebound & {n.id for n in of_kinds(node, ast.Name)}) - bound_names(node) - _written_to(node)
+    tiles = {name: scope.names.env[name] for name in names if name in scope.names.env}
+    plain = {name: tile for name, tile in tiles.items() if isinstance(tile, Tile) and _is_plain(tile)}
+    return {name: parameter_value(name, tile) for name, tile in plain.items()}
+
+
+def _is_plain(tile: Tile) -> bool:
+    """Is it a whole tile in SBUF, of which a function that gets it must know nothing besides?"""
+    return tile.space == "sbuf" and not (tile.blocks or tile.view or tile.listed or tile.optional)
+
+
+def _written_to(function: ast.FunctionDef) -> set[str]:
+    """The names of which a function writes a part."""
+    written = [n for n in of_kinds(function, ast.Subscript) if isinstance(n.ctx, ast.Store)]
+    return {name.id for part in written for name in of_kinds(part.value, ast.Name)}
 
 
 def _check_form(scope: Scope, node: ast.FunctionDef) -> None:
@@ -134,9 +169,10 @@ def _check_closure(scope: Scope, function: Function, closure: list[str]) -> None
         now = scope.names.env.get(name)
         moved = getattr(now, "origin", None) != getattr(value, "origin", None)  # another part of a tensor
         is_number = isinstance(value, Python | DType) and isinstance(now, Python | DType)
-        if (now != value or moved) and not is_number:
+        is_alike = isinstance(now, Tile) and _is_plain(now) and parameter_value(name, now) == value
+        if (now != value or moved) and not is_number and not is_alike:
             message = f"'{function.name}' uses '{name}', which changes between its calls"
-            raise Refuse(function.node, CODE, message, _HELP)
+            raise Refuse(scope.place.statement or function.node, CODE, message, _HELP)
     for name in closure:
         if name in scope.names.assigned and name not in scope.names.env:
             raise Refuse(function.node, CODE, f"'{function.name}' uses '{name}', which is assigned later", _HELP)
