@@ -89,3 +89,31 @@ def test_a_loop_with_an_unknown_keyword_is_left(loop: str, given: str) -> None:
 def test_hints_of_loops_go(hint: str) -> None:
     outcome = rewrite(KERNEL.format(line=f"for i in nl.affine_range(0, 512, 128, {hint}):"), Options(unsafe=True))
     assert not outcome.findings and "nl.affine_range(0, 512, 128):" in outcome.source
+
+
+def test_the_help_for_a_position_says_what_the_documents_have() -> None:
+    source = KERNEL.format(line="for i in nl.affine_range(4):").replace("64]))", "64], None))")
+    (finding,) = (found for found in rewrite(source, Options(unsafe=True)).findings if found.code == "NKI091")
+    assert finding.help == "write it as the documents do: nl.load(src, *, mask, dtype)"
+
+
+def test_nothing_is_taken_of_a_call_that_is_left() -> None:
+    body = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((2, 128, 128), dtype=x.dtype, buffer=nl.shared_hbm)
+    turned = nl.ndarray((2, nl.par_dim(128), 128), dtype=x.dtype, buffer=nl.sbuf)
+    for i in nl.affine_range(2):
+        tile = nl.load(x[i, 0:128, 0:128])
+        nisa.dma_transpose(turned[i, 0:128, 0:128], tile)
+        nl.store(out[i, 0:128, 0:128], value=turned[i, 0:128, 0:128])
+    return out
+"""
+    outcome = rewrite(body, Options(target="0.6", unsafe=True))
+    assert [found.line for found in outcome.findings if found.code == "NKI091"] == [12]
+    assert not any("as many dimensions" in said.text for said in outcome.asserted)

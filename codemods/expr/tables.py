@@ -46,6 +46,15 @@ def positional_limit(name: str) -> int | None:
     return sum(p.kind == "positional" for p in symbol.parameters)
 
 
+def signature(name: str) -> str:
+    """A Beta 1 function with its parameters, as the documents have it: ``nl.load(src, *, mask, dtype)``."""
+    symbol = beta1.symbol(name)
+    kinds = [(p.name, p.kind) for p in symbol.parameters] if symbol is not None else []
+    by_position = [parameter for parameter, kind in kinds if kind == "positional"]
+    by_keyword = [parameter for parameter, kind in kinds if kind == "keyword"]
+    return f"{name}({', '.join([*by_position, *(['*'] if by_keyword else []), *by_keyword])})"
+
+
 def is_parameter(name: str, keyword: str) -> bool:
     """Does a document, or a public kernel, pass ``keyword`` to the Beta 1 function ``name``?"""
     return beta1.parameter(name, keyword) is not None

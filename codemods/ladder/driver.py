@@ -13,6 +13,7 @@ from nki_migrate.runtime.spec.versions import VERSIONS, Version, version
 
 from ..model import Asserted, Finding, Moved, Options, Outcome
 from ..syntax.drafts import Draft, Edit, applied, definitions_in, without_overlaps
+from ..syntax.mark_text import mark_of
 from . import evidence, marks, origins
 from .answers import Answer, Different, Left, Rewritten, Said, Unknown
 from .asking import answers_of, facts_of
@@ -25,6 +26,8 @@ from .rung import Rung
 from .wrapping import wrapping
 
 _ROUNDS = 12
+_OF_BETA1 = mark_of("NKI", "").removesuffix(": ")
+"""How a mark of the rules from Beta 1 begins."""
 
 
 @dataclass
@@ -315,11 +318,14 @@ def _say(program: Program, path: str, file: _File, said: list[_Said]) -> None:
 def _take(program: Program, path: str, file: _File, taken: list[tuple[ast.AST, Unknown | Different]]) -> None:
     """Keep what is taken for true, once for each function, at the first line of the input that needs it.
 
-    What is said alike of several of its tensors is one sentence about all of them.
+    What is said alike of several of its tensors is one sentence about all of them. Nothing is taken of a statement that
+    is Beta 1 yet, at whose mark kernels stop.
     """
     rung = program.rungs[path]
     together: dict[tuple[str, str, str], tuple[int, Said | str]] = {}
     for node, answer in taken:
+        if marks.stops_at(rung, node, _OF_BETA1):
+            continue
         function = rung.function(node)
         name = function.name if isinstance(function, ast.FunctionDef) else ""
         line = file.origin(node.lineno)  # type: ignore[attr-defined]  # nodes with places

@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..expr.emission import Refuse
-from ..expr.tables import is_function, is_parameter, is_refused, positional_limit
+from ..expr.tables import is_function, is_parameter, is_refused, positional_limit, signature
 from ..project.reaching_definitions import own_parts
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.node_index import of_kinds
@@ -41,7 +41,7 @@ def _check_positions(call: ast.Call, name: str) -> None:
     limit = positional_limit(name)
     if limit is not None and len(call.args) > limit:
         what = f"{name} with {len(call.args)} positional arguments, where the documents describe {limit}"
-        raise Refuse(call, CODE, what, "pass the others by keyword")
+        raise Refuse(call, CODE, what, f"write it as the documents do: {signature(name)}")
 
 
 _HELP = {f"nl.{loop}": "pass start, stop and step by position" for loop in ("affine_range", "sequential_range")}
