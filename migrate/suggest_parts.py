@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from nki_migrate.runtime.cases import Case, TensorSpec
 
 from .variants import axes, resized, sizes, with_axis, with_number
 
+_Guess = TypeVar("_Guess")
 _LEADING = (2, 1, 4, 128)
 
 
@@ -45,22 +47,40 @@ def ranked_alike(case: Case, name: str, rank: int) -> Iterator[Case]:
 
 
 def moved(case: Case, size: int, new: int) -> Iterator[Case]:
-    """``new`` for ``size``: everywhere, on one axis of all tensors, on one axis or in one number, on two axes."""
+    """``new`` for ``size``: everywhere, on one axis of all tensors, on one axis or in one number, on two axes.
+
+    1 is seldom the size of all that had another one: instructions spread what has it, and hide what does not fit.
+    """
     if new < 1 or size == new:
         return
+    together, alone = _together(case, size, new), _alone(case, size, new)
+    yield from itertools.chain(alone, together) if new == 1 else itertools.chain(together, alone)
+    for pair in itertools.combinations(_of_size(case, size), 2):
+        if pair[0][0] != pair[1][0]:
+            yield _on_axes(case, pair, new)
+
+
+def _together(case: Case, size: int, new: int) -> Iterator[Case]:
+    """``new`` for ``size`` everywhere, and on one axis of all tensors."""
     if size in sizes(case) or size in case.args.values():
         yield resized(case, size, new)
-    known = tensors(case)
-    places = [(name, axis) for name, axis in axes(case) if known[name].shape[axis] == size]
+    places = _of_size(case, size)
     for number in dict.fromkeys(axis for _, axis in places):
         yield _on_axes(case, [place for place in places if place[1] == number], new)
-    yield from (with_axis(case, name, axis, new) for name, axis in places)
+
+
+def _alone(case: Case, size: int, new: int) -> Iterator[Case]:
+    """``new`` for ``size`` on one axis, and in one number."""
+    yield from (with_axis(case, name, axis, new) for name, axis in _of_size(case, size))
     yield from (
         with_number(case, name, new) for name, value in case.args.items() if type(value) is int and value == size
     )
-    for pair in itertools.combinations(places, 2):
-        if pair[0][0] != pair[1][0]:
-            yield _on_axes(case, pair, new)
+
+
+def _of_size(case: Case, size: int) -> list[tuple[str, int]]:
+    """The axes of the tensors that have a size."""
+    known = tensors(case)
+    return [(name, axis) for name, axis in axes(case) if known[name].shape[axis] == size]
 
 
 def _on_axes(case: Case, places: Sequence[tuple[str, int]], new: int) -> Case:
@@ -78,16 +98,15 @@ def scaled(case: Case, size: int, new: int) -> Iterator[Case]:
             yield from moved(case, known, known * new // size)
 
 
-def in_turn(*sources: Iterator[Case]) -> Iterator[Case]:
-    """One case of each source, then another one of each: no guess keeps all others waiting."""
+def in_turn(*sources: Iterator[_Guess]) -> Iterator[_Guess]:
+    """One guess of each source, then another one of each: none keeps all others waiting."""
     left = list(sources)
     while left:
         for source in list(left):
-            case = next(source, None)
-            if case is None:
+            try:
+                yield next(source)
+            except StopIteration:
                 left.remove(source)
-            else:
-                yield case
 
 
 def typed(case: Case, name: str, dtype: str) -> Case:

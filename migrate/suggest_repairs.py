@@ -247,6 +247,14 @@ def _shapes_differ(case: Case, match: re.Match[str], failure: Failure) -> Iterat
     yield from _same_shapes(case, asked)
 
 
+def _partitions_differ(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """Two operands: one as large as the other, with other dimensions, too, or with as many partitions."""
+    one, other = _numbers(match[1]), _numbers(match[2])
+    yield from _same_shapes(case, Compared("Eq", "", "", one, other))
+    if len(one) != len(other):
+        yield from in_turn(moved(case, one[0], other[0]), moved(case, other[0], one[0]))
+
+
 def _too_small_for(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
     """A destination of fewer elements than what it gets."""
     for own, other in zip(_numbers(match[1]), _numbers(match[2]), strict=False):
@@ -435,6 +443,7 @@ _SHAPE = r"[\[(]([\d, ]+)[\])]"
 _MESSAGES: tuple[tuple[str, _Repair], ...] = (
     (r"tensor `(\w+)` on dimension (\d+): index range \[-?\d+, (\d+)\] exceed dimension size of (\d+)", _out_of_bound),
     (r"number of partitions (\d+).* exceed", _too_many_partitions),
+    (rf"number of partitions .* mismatch in parameters \(\w+{_SHAPE}, \w+{_SHAPE}\)", _partitions_differ),
     (r"(?:dimension|size|elements|extent) (?:of )?(\d+).* (?:exceeds?|limit\w*|at most|more than)\D*(\d+)", _too_large),
     (rf"shape of `\w+{_SHAPE}` does not match the expected shape of {_SHAPE}", _shapes_differ),
     (r"cannot reshape \w+ (\w+)\[.*\] in \w+ to \(([\d, ]+)\)", _reshaped),

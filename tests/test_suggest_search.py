@@ -75,6 +75,16 @@ MESSAGES: dict[str, tuple[Failure, Case, dict[str, object]]] = {
         case(x=(256, 64)),
         {"x": (128, 64)},
     ),
+    "operands of other ranks": (
+        failure("number of partitions (dimension 0) mismatch in parameters (x[128, 128], y[64, 3, 5]) of 'add'"),
+        case(x=(128, 128), y=(1, 1)),
+        {"x": (64, 3, 5), "y": (1, 1)},
+    ),
+    "a tile of an operand of another rank": (
+        failure("number of partitions (dimension 0) mismatch in parameters (x[128, 32], y[64, 3, 5]) of 'add'"),
+        case(x=(128, 256), y=(1, 1)),
+        {"x": (64, 256), "y": (1, 1)},
+    ),
     "annotation": (
         failure("shape of `data[128, 128]` does not match the expected shape of [64, 512]"),
         case(x=(128, 128), y=(2, 2)),
@@ -137,6 +147,12 @@ MESSAGES: dict[str, tuple[Failure, Case, dict[str, object]]] = {
 @pytest.mark.parametrize(("error", "before", "after"), MESSAGES.values(), ids=MESSAGES)
 def test_a_message_gives_what_it_names(error: Failure, before: Case, after: dict[str, object]) -> None:
     assert after in [shapes(found) for found in repairs(before, error)]
+
+
+def test_an_axis_becomes_one_before_all_of_its_size_do() -> None:
+    asked = failure("", Compared("Eq", "rows", "1", 128, 1))
+    found = [shapes(each) for each in repairs(case(x=(128, 64), y=(64, 128)), asked)]
+    assert found[0] == {"x": (1, 64), "y": (64, 128)} and {"x": (1, 64), "y": (64, 1)} in found
 
 
 @pytest.mark.parametrize("dtype", ["uint16", "float8_e4m3"])
