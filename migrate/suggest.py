@@ -38,7 +38,8 @@ from .suggest_facts import parameters
 from .suggest_host import host_cases
 from .suggest_numbers import named_numbers
 from .suggest_objects import with_fields_of
-from .suggest_proposals import options_of, proposed_cases
+from .suggest_proposals import default_values, options_of, proposed_cases
+from .suggest_room import without_room
 from .suggest_search import (
     WANTS_TILE,
     Ask,
@@ -290,7 +291,8 @@ class _Work:
             left = min(end - self.clock.seconds, most)
             seconds = max(min(limits.seconds, left), 1.0)
             asked = [
-                self.workers.submit(
+                self._without_room(case)
+                or self.workers.submit(
                     Request(
                         "probe",
                         str(self.path),
@@ -304,11 +306,21 @@ class _Work:
                 )
                 for case in cases
             ]
-            replies = [reply for future in asked if isinstance(reply := future.result(), (Probe, Failure))]
+            ended = (each if isinstance(each, Failure) else each.result() for each in asked)
+            replies = [reply for reply in ended if isinstance(reply, (Probe, Failure))]
             self.clock.add([reply.seconds for reply in replies])
             return replies
 
         return ask
+
+    def _without_room(self, case: Case) -> Failure | None:
+        """The failure of a case whose sizes a kernel cannot have; it need not run."""
+        definition = self.names.definition(case.kernel)
+        if definition is None:
+            return None
+        return without_room(
+            replace(case, file=os.path.abspath(self.path)), definition, self.names.tree, default_values(definition)
+        )
 
     def _show(self, cases: Sequence[Case]) -> None:
         """Say which kernel's proposals run now, how many have run for the file, and how much time is left."""

@@ -49,7 +49,7 @@ def extents(
 
     The numbers are those of the kernel and of its module ``tree``, and what it computes from the arguments of ``case``.
     """
-    reading = _Reading(kernel, _sizes(kernel, case, tree))
+    reading = _Reading(kernel, known_values(kernel, case, tree))
     names = [a.arg for a in (*kernel.args.posonlyargs, *kernel.args.args)]
     return {name: shape for name in names if (shape := reading.shape(name))}
 
@@ -70,7 +70,7 @@ def with_extents(cases: Iterator[Case], kernel: ast.FunctionDef, tree: ast.Modul
 _CASES = 3
 
 
-def _sizes(kernel: ast.FunctionDef, case: Case | None, tree: ast.Module | None) -> dict[str, object]:
+def known_values(kernel: ast.FunctionDef, case: Case | None, tree: ast.Module | None) -> dict[str, object]:
     """The names of a kernel, and of its module, that are told by the arguments of a case: those bound once."""
     if case is None:
         return {}

@@ -57,7 +57,7 @@ class Facts:
     ``assigned`` are the values of local names in source order, with the conditions that they stand under. ``loops``
     are how often loops run. ``axes`` is the number of axes of the launch grid. ``claims`` say what shapes are;
     ``whole`` are shapes that one expression tells. ``functions`` are those of the module, ``equal`` maps names of one
-    size to the first of them.
+    size to the first of them. ``positive`` are names of sizes that are computed as differences.
     """
 
     shapes: dict[str, list[Dim]] = field(default_factory=dict)
@@ -70,10 +70,11 @@ class Facts:
     whole: dict[str, ast.expr] = field(default_factory=dict)
     functions: Mapping[str, ast.FunctionDef] = field(default_factory=dict)
     equal: Mapping[str, str] = field(default_factory=dict)
+    positive: Sequence[str] = ()
 
     def with_loops(self, least: int) -> Facts:
         """These facts where every loop, too, must run ``least`` times or more."""
-        return replace(self, asserts=[*self.asserts, *(_at_least(count, least) for count in self.loops)])
+        return replace(self, asserts=[*self.asserts, *(at_least(count, least) for count in self.loops)])
 
     def same(self) -> dict[str, str]:
         """Names of dimensions that asserts say are one size: each to the first of them."""
@@ -260,7 +261,7 @@ def _is(truth: bool, test: ast.expr, values: Mapping[str, object], functions: Ma
         return False
 
 
-def _at_least(count: ast.expr, least: int) -> ast.expr:
+def at_least(count: ast.expr, least: int) -> ast.expr:
     return ast.Compare(count, [ast.GtE()], [ast.Constant(least)])
 
 

@@ -18,10 +18,11 @@ from .suggest_calls import tensor
 from .suggest_choices import choices
 from .suggest_docstrings import Dim, docstrings, documented_kinds
 from .suggest_expressions import Unknown, evaluated
-from .suggest_facts import Facts, facts_of, holds, parameters
+from .suggest_facts import Facts, at_least, facts_of, holds, parameters
 from .suggest_launches import FIRST, handed_extents
 from .suggest_numbers import is_number, other_numbers
 from .suggest_objects import Class, class_of, classes_of, objects, plain_fields
+from .suggest_room import positive_sizes
 
 _SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16, 4096)
 _OUTER_SIZES = (2, 1, 4, 8, 16, 3, 128, 256, 32, 64, 512, 1024)
@@ -43,6 +44,10 @@ _TIMES = (2, 1, 0)
 _JUDGED = 3000
 """Choices of sizes that are judged, for one choice of ranks: errors tell more than a long search of what is allowed."""
 _OPTIONS = 5
+_MARGINS = 3
+"""Sizes of a dimension, and of one that is subtracted from it, that are looked at together."""
+_WHOLE = 1024
+"""A size of which something is subtracted, while it is found out how much that is."""
 _DIFFERENT = 3
 """How many sizes of a dimension are looked at for sizes that all differ, and how many such proposals there are."""
 MAX_ELEMENTS = 1 << 25
@@ -66,6 +71,8 @@ def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Ite
     Where the source allows large ones only, these.
     """
     facts, outputs = facts_of(tree, kernel), _outputs(kernel)
+    facts.positive = list(positive_sizes(kernel))
+    facts.asserts += [at_least(ast.Name(name), 1) for name in facts.positive]
     handed = handed_extents(tree, kernel)
     tensors, numbers, plain, variants = _arguments(path, tree, kernel, facts, dict.fromkeys(handed, FIRST))
     has_any = False
@@ -170,26 +177,64 @@ def _sizes(
     found = False
     plain: list[dict[str, Size]] = []
     facts = facts.resolved(scalars)
-    asked = [*tensors, *numbers]
     for ranks in _ranks(tensors, facts):
-        shapes: dict[str, list[Dim]] = {name: [f"{name}{n}" for n in range(rank)] for name, rank in ranks.items()}
-        ranked = replace(facts, shapes={**facts.shapes, **shapes})
-        symbols = list(dict.fromkeys([*ranked.symbols(tensors, numbers, scalars), *numbers]))
-        inner = {ranked.equal.get(str(d), str(d)) for name in tensors for d in ranked.shapes.get(name, [])[-2:]}
-        options = {symbol: _preferred(symbol, symbol in inner) for symbol in symbols}
-        preferred = {name: tuple(dict.fromkeys((*sizes, *facts.constants()))) for name, sizes in options.items()}
-        for choose in (operator.itemgetter(0), _small):
-            plain += _sized(asked, ranked, {symbol: choose(sizes) for symbol, sizes in options.items()}, scalars)
-        for least in _TIMES:
-            running = ranked.with_loops(least)
-            alone = _alone(preferred, running, scalars)
-            for sizes in _spread(_assignments(alone, running, scalars), alone, running, scalars):
-                for each in _sized(asked, ranked, sizes, scalars):
-                    found = True
-                    yield each
+        for each in _of_ranks(ranks, tensors, numbers, facts, scalars, plain):
+            found = True
+            yield each
     if not found:
         yield from [each for each in plain if _elements(each) <= MAX_ELEMENTS]
         yield from _guessed(tensors, facts)
+
+
+def _of_ranks(
+    ranks: Mapping[str, int],
+    tensors: Sequence[str],
+    numbers: Sequence[str],
+    facts: Facts,
+    scalars: Mapping[str, object],
+    plain: list[dict[str, Size]],
+) -> Iterator[dict[str, Size]]:
+    """Those of one choice of ranks that the asserts allow; the preferred ones are added to ``plain``."""
+    asked = [*tensors, *numbers]
+    shapes: dict[str, list[Dim]] = {name: [f"{name}{n}" for n in range(rank)] for name, rank in ranks.items()}
+    ranked = replace(facts, shapes={**facts.shapes, **shapes})
+    symbols = list(dict.fromkeys([*ranked.symbols(tensors, numbers, scalars), *numbers]))
+    inner = {ranked.equal.get(str(d), str(d)) for name in tensors for d in ranked.shapes.get(name, [])[-2:]}
+    options = {symbol: _preferred(symbol, symbol in inner) for symbol in symbols}
+    preferred = {name: tuple(dict.fromkeys((*sizes, *facts.constants()))) for name, sizes in options.items()}
+    for choose in (operator.itemgetter(0), _small):
+        plain += _sized(asked, ranked, {symbol: choose(sizes) for symbol, sizes in options.items()}, scalars)
+    for sizes in _allowed(preferred, ranked, scalars):
+        yield from _sized(asked, ranked, sizes, scalars)
+
+
+def _allowed(
+    preferred: Mapping[str, Sequence[int]], facts: Facts, scalars: Mapping[str, object]
+) -> Iterator[dict[str, int]]:
+    """Choices of the preferred sizes that the asserts allow; where they allow none, those with margins."""
+    has_any = False
+    for least in _TIMES:
+        running = facts.with_loops(least)
+        alone = _alone(preferred, running, scalars)
+        for sizes in _spread(_assignments(alone, running, scalars), alone, running, scalars):
+            has_any = True
+            yield sizes
+    if facts.positive and not has_any:
+        yield from _allowed(_with_margins(preferred, facts, scalars), replace(facts, positive=()), scalars)
+
+
+def _with_margins(
+    preferred: Mapping[str, Sequence[int]], facts: Facts, scalars: Mapping[str, object]
+) -> dict[str, Sequence[int]]:
+    """The preferred sizes, and first such ones as 129 of ``IW`` where ``OW = IW - B + 1`` is 128 with 2 of ``B``."""
+    made: dict[str, list[int]] = {symbol: [] for symbol in preferred}
+    for name, whole, part in itertools.product(facts.positive, preferred, preferred):
+        for size in sorted(preferred[part])[:_MARGINS] if whole != part else ():
+            known = {**dict.fromkeys(preferred, 1), part: size}
+            value, next_one = (facts.values({**known, whole: n}, scalars).get(name) for n in (_WHOLE, _WHOLE + 1))
+            if type(value) is int and value != _WHOLE and next_one == value + 1:
+                made[whole] += [n + _WHOLE - value for n in preferred[whole][:_MARGINS]]
+    return {symbol: list(dict.fromkeys([*made[symbol], *sizes])) for symbol, sizes in preferred.items()}
 
 
 def _elements(sizes: Mapping[str, Size]) -> int:
