@@ -52,7 +52,8 @@ _OPEN = _Open()
 
 @dataclass
 class Facts:
-    """``shapes``: parameter to its dimensions. ``tensors`` have tensor uses, ``asserts`` must hold.
+    """``shapes``: parameter to its dimensions. ``tensors`` have tensor uses, those that are ``loaded`` whole ones,
+    ``asserts`` must hold.
 
     ``assigned`` are the values of local names in source order, with the conditions that they stand under. ``loops``
     are how often loops run. ``axes`` is the number of axes of the launch grid. ``claims`` say what shapes are;
@@ -62,6 +63,7 @@ class Facts:
 
     shapes: dict[str, list[Dim]] = field(default_factory=dict)
     tensors: set[str] = field(default_factory=set)
+    loaded: set[str] = field(default_factory=set)
     asserts: list[ast.expr] = field(default_factory=list)
     assigned: list[Assigned] = field(default_factory=list)
     loops: list[ast.expr] = field(default_factory=list)
@@ -455,6 +457,7 @@ def _read_call(node: ast.Call, names: Mapping[str, str], facts: Facts, depth: in
     first = _parameter(node.args[0], names) if node.args else None
     if called in ("load", "load_transpose2d", "dma_copy") and first:
         facts.tensors.add(first)
+        facts.loaded.add(first)
     if called in ("program_id", "num_programs"):
         axes = [
             argument.value

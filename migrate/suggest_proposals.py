@@ -22,6 +22,7 @@ from .suggest_facts import Facts, at_least, facts_of, holds, parameters
 from .suggest_launches import FIRST, handed_extents
 from .suggest_numbers import is_number, other_numbers
 from .suggest_objects import Class, class_of, classes_of, objects, plain_fields
+from .suggest_parts import in_turn
 from .suggest_room import positive_sizes
 
 _SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16, 4096)
@@ -177,8 +178,8 @@ def _sizes(
     found = False
     plain: list[dict[str, Size]] = []
     facts = facts.resolved(scalars)
-    for ranks in _ranks(tensors, facts):
-        for each in _of_ranks(ranks, tensors, numbers, facts, scalars, plain):
+    for choices_of_ranks in _ranks(tensors, facts):
+        for each in in_turn(*(_of_ranks(ranks, tensors, numbers, facts, scalars, plain) for ranks in choices_of_ranks)):
             found = True
             yield each
     if not found:
@@ -368,11 +369,16 @@ def _scalar(name: str, annotation: str) -> object:
     return 1.0 if "scale" in name or "alpha" in name else 2
 
 
-def _ranks(tensors: Sequence[str], facts: Facts) -> Iterator[dict[str, int]]:
-    """Ranks of the tensors whose rank the source does not tell: all the same first."""
+def _ranks(tensors: Sequence[str], facts: Facts) -> Iterator[list[dict[str, int]]]:
+    """Ranks of the tensors whose rank the source does not tell: all the same first; those to be tried in turn.
+
+    ``x.shape[0]`` of one that is loaded as it is tells nothing: a tile has partitions, and what is in them.
+    """
     open_ones = [name for name in tensors if not facts.shapes.get(name) and name not in facts.whole]
+    tiles = [name for name in tensors if name in facts.loaded and facts.shapes.get(name) == [f"{name}0"]]
     for rank in _RANKS if open_ones else (0,):
-        yield dict.fromkeys(open_ones, rank)
+        known = dict.fromkeys(open_ones, rank)
+        yield [{**known, **dict.fromkeys(tiles, least)} for least in ((2, 1) if tiles else (0,))]
 
 
 def _assignments(

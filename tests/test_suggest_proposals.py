@@ -259,3 +259,22 @@ def test_sizes_that_are_computed_from_numbers_are_no_symbols() -> None:
     assert first.make is not None
     length, block = first.make["length"], first.make["block"]
     assert first.args["x"].shape == (-(-length // block) * block, 64) and length > block
+
+
+@pytest.mark.parametrize(
+    ("body", "ranks"),
+    [
+        ("n = y.shape[0]\nt = nl.load(y)", [2, 1]),
+        ("n = y.shape[0]\nassert len(y.shape) == 1\nt = nl.load(y)", [1]),
+        ("assert y.shape == (8,)\nn = y.shape[0]\nt = nl.load(y)", [1]),
+        ("n = y.shape[0]\nt = nl.load(y[0:n])", [1]),
+        ("n = y.shape[1]\nt = nl.load(y)", [2]),
+    ],
+)
+def test_a_tensor_of_which_a_tile_is_loaded_whole_has_two_dimensions_first(
+    tmp_path: Path, body: str, ranks: list[int]
+) -> None:
+    lines = "".join(f"    {line}\n" for line in body.split("\n"))
+    source = f"def k(x, y):\n    m = x.shape[1]\n{lines}    assert x.shape[1] == 64\n"
+    found = [len(case.args["y"].shape) for case in proposals(tmp_path, source)]
+    assert list(dict.fromkeys(found)) == ranks
