@@ -18,8 +18,8 @@ from nki_migrate.runtime.compare.trace import Compared
 
 from .suggest_extents import known_values
 
-_MADE = ("ndarray", "zeros", "ones", "empty", "full", "arange")
-"""What makes a tensor or a vector of the sizes that it is given first."""
+_MADE = ("ndarray", "zeros", "ones", "empty", "full")
+"""What makes a tensor of the shape that it is given first."""
 _LEAVES = (ast.Return, ast.Continue, ast.Break)
 _CHOOSES = (ast.IfExp, ast.Lambda, ast.comprehension)
 
@@ -42,26 +42,32 @@ def without_room(
 @lru_cache(64)
 def positive_sizes(kernel: ast.FunctionDef) -> dict[str, int]:
     """The names of a kernel that are such sizes, each with its line: bound once, whatever the arguments are."""
-    arguments = (a.arg for a in ast.walk(kernel.args) if isinstance(a, ast.arg))
-    nodes = (n for n in ast.walk(kernel) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-    bound = Counter([*arguments, *(node.id for node in nodes)])
+    bindings = _bindings(kernel)
     plain = [node for node in kernel.body if isinstance(node, ast.Assign) and len(node.targets) == 1]
-    values = {name: value for node in plain for name, value in _bound(node) if bound[name] == 1}
+    values = {name: value for node in plain for name, value in _bound(node) if bindings[name] == 1}
     used = set(_used(kernel.body, values, set()))
     found: dict[str, int] = {}
     for name in (name for name in values if name in used):
         parts = list(_computed(values[name], values))
-        is_told = all(bound[part.id] < 2 for part in parts if isinstance(part, ast.Name))
+        is_told = all(bindings[part.id] < 2 for part in parts if isinstance(part, ast.Name))
         if is_told and any(isinstance(part, ast.Sub) for part in parts):
             found[name] = values[name].lineno
     return found
 
 
+def _bindings(kernel: ast.FunctionDef) -> Counter[str]:
+    """How often each name is bound, as a parameter too."""
+    arguments = (node.arg for node in ast.walk(kernel.args) if isinstance(node, ast.arg))
+    nodes = (node for node in ast.walk(kernel) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    return Counter([*arguments, *(node.id for node in nodes)])
+
+
 def _bound(node: ast.Assign) -> Iterator[tuple[str, ast.expr]]:
     """The names that an assignment binds, each with its value where that is written out."""
     target, value = node.targets[0], node.value
-    several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
-    pairs = zip(target.elts, value.elts, strict=True) if several else [(target, value)]  # type: ignore[attr-defined]
+    pairs: Iterator[tuple[ast.expr, ast.expr]] = iter([(target, value)])
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        pairs = zip(target.elts, value.elts, strict=True)
     yield from ((each.id, part) for each, part in pairs if isinstance(each, ast.Name))
 
 
@@ -95,20 +101,24 @@ def _used(body: Sequence[ast.stmt], values: Mapping[str, ast.expr], counts: set[
 
 def _sizes(node: ast.AST, values: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
     """The sizes of what an expression makes, or takes from the beginning of a tensor."""
-    if isinstance(node, ast.Call):
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if called == "ds" and len(node.args) == 2:
-            yield node.args[1]
-        named = [keyword.value for keyword in node.keywords if keyword.arg == "shape"]
-        for shape in (
-            (*named, *node.args[:1]) if called in _MADE and (called != "arange" or len(node.args) == 1) else ()
-        ):
-            told = values.get(shape.id, shape) if isinstance(shape, ast.Name) else shape
-            yield from told.elts if isinstance(told, (ast.Tuple, ast.List)) else [shape]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        yield from _given(node, node.func.attr, values)
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         for index in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
             if isinstance(index, ast.Slice) and index.upper is not None and _is_start(index.lower):
                 yield index.upper
+
+
+def _given(call: ast.Call, called: str, values: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
+    """The sizes that a call gets: those of a shape, of a vector, of a part that begins anywhere."""
+    if called == "ds":
+        yield from call.args[1:2]
+    if called == "arange":
+        yield from call.args if len(call.args) == 1 else ()
+    if called in _MADE:
+        for shape in (*(keyword.value for keyword in call.keywords if keyword.arg == "shape"), *call.args[:1]):
+            told = values.get(shape.id, shape) if isinstance(shape, ast.Name) else shape
+            yield from told.elts if isinstance(told, (ast.Tuple, ast.List)) else [shape]
 
 
 def _is_start(lower: ast.expr | None) -> bool:
