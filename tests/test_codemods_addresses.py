@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pytest
 from examples import examples
-from first_rung import Options
+from first_rung import Options, rewrite
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nki_migrate.runtime.cases import TensorSpec
@@ -287,3 +287,44 @@ def test_a_declaration_does_not_move_behind_a_change_of_its_address(migrate, buf
     source = CHANGING.replace("BUFFER", buffer).replace("CHANGE", change)
     migration = migrate(source, {"x": TensorSpec((3, 32, 8), "float32", "normal")})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+TABLE = """\
+import functools
+import neuronxcc.nki as nki
+import neuronxcc.nki.compiler as ncc
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+def bank_of(bank_map, idx, pdim_size, fdim_size):
+    return (bank_map[idx], 0, 0)
+"""
+TABLED = """
+
+@nki.jit
+def {name}(a, b):
+    out = nl.ndarray((4, 128, 128), dtype=nl.float32, buffer=nl.shared_hbm)
+    product = nl.ndarray(({blocks}, nl.par_dim(128), 128), dtype=nl.float32, buffer=ncc.psum.alloc(
+        functools.partial(bank_of, bank_map={{{table}}})))
+    for i in nl.affine_range(2):
+        for j in nl.affine_range(2):
+            product[{index}] = nisa.nc_matmul(nl.load(a[0:128, 0:128]), nl.load(b[0:128, 0:128]))
+            nl.store(out[2 * i + j], value=nl.copy(product[{index}]))
+    return out
+"""
+PAIRS = {"blocks": "2, 2", "table": "(0, 0): 1, (0, 1): 6, (1, 0): 3, (1, 1): 4", "index": "i, j"}
+SINGLE = {"blocks": "4", "table": "(0,): 1, (1,): 6, (2,): 3, (3,): 4", "index": "2 * i + j"}
+
+
+def test_a_table_of_banks_in_a_function_of_two_kernels_is_read_by_position():
+    source = TABLE + TABLED.format(name="one", **PAIRS) + TABLED.format(name="two", **PAIRS)
+    outcome = rewrite(source)
+    assert outcome.findings == () and "return (bank_map[idx[0]][idx[1]], 0, 0)" in outcome.source
+
+
+def test_a_table_of_banks_whose_keys_are_of_several_lengths_is_left():
+    source = TABLE + TABLED.format(name="one", **PAIRS) + TABLED.format(name="two", **SINGLE)
+    outcome = rewrite(source)
+    assert any("keys of several lengths" in finding.message for finding in outcome.findings)
+    assert "bank_map[idx[0]][idx[1]]" in outcome.source and "bank_map=((1, 6), (3, 4))" in outcome.source

@@ -78,6 +78,7 @@ def _known(
         parameters,
         on_device,
         flags,
+        dict(module.whole.inside.get(function, {})),
         {place: premises.to_list[place] for place in here},
         {each for each in premises.resized if each[:2] == (module.path, function.lineno)},
         {key: premises.carried[key] for key in left},
@@ -87,6 +88,7 @@ def _known(
 def _walk_as(unit: Unit, module: Module, node: ast.FunctionDef) -> None:
     """Walk a function, and record in its unit what it plans, asks of others and tells them."""
     around, module.plan, module.program.unit = module.plan, unit.plan, unit
+    unit.plan.edits.expressions.update(unit.known.inside)
     try:
         unit.analysis = _drafted(module, node, unit.known.parameters, unit.known.on_device)
         unit.handed = module.summaries.handed.get(node, [])

@@ -90,6 +90,8 @@ class ModulePlan:
     """The index vectors for whose sizes this round needs names."""
     carried: dict[tuple[Position, str], Value] = field(default_factory=dict)
     """What iterations of a loop leave of a name for the next, where this round took it for something else."""
+    inside: dict[ast.FunctionDef, dict[ast.AST, str]] = field(default_factory=dict)
+    """The texts of expressions in functions that their callers plan."""
     traced_once: set[ast.For] = field(default_factory=set)
     """The loops whose bodies Beta 1 traced once."""
 

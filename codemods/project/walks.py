@@ -36,11 +36,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Known:
-    """What a function is walked with: what its calls pass, and the premises that concern it."""
+    """What a function is walked with: what its calls pass and plan in it, and the premises that concern it."""
 
     parameters: Parameters
     on_device: bool
     flags: dict[str, bool]
+    inside: dict[ast.AST, str]
     to_list: dict[Position, str]
     resized: set[Resized]
     carried: dict[tuple[Position, str], object]

@@ -19,6 +19,7 @@ from .typed_numbers import COMPUTE, is_operand
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
+    from ..project.program import Module
 
 UNKNOWN = "?"
 _OF_FLOATS = frozenset("sqrt exp exp2 log log2 log10 sin cos tan tanh arctan ceil floor rint float_power".split())
@@ -71,8 +72,17 @@ def as_pythons(scope: Scope, node: ast.Name, known: OfNumpy, code: str) -> None:
     if known.made is None or not is_plain or read_by_host(scope.module, node.id):
         what = f"'{node.id}' is a number of NumPy's, which NKI's front end takes for None"
         raise Refuse(node, code, what, "write a number of Python's where it is defined")
-    edits, text = scope.module.plan.edits.expressions, scope.source.segment(known.made)
-    if known.made not in edits:
-        scope.apply(code, node)
-        kind = "float" if "float" in known.dtype else "int" if "int" in known.dtype else ""
-        scope.draft.put(edits, known.made, f"{kind}({text})" if kind else f"({text}).item()")
+    module = scope.module
+    if not module.options.enabled(code):
+        raise Refuse(node, code, *module.options.disabled(code))
+    text, kind = scope.source.segment(known.made), "float" if "float" in known.dtype else "int"
+    is_named = kind in known.dtype
+    module.program.asked(_defined_as, module, known.made, f"{kind}({text})" if is_named else f"({text}).item()", code)
+
+
+def _defined_as(module: Module, made: ast.expr, text: str, code: str) -> None:
+    """The module defines a number by ``text``, whichever of its functions asks first."""
+    plan, draft = module.whole, module.program.draft
+    if made not in plan.edits.expressions:
+        draft.put(plan.applied, code, plan.applied[code] + 1)
+        draft.put(plan.edits.expressions, made, text)

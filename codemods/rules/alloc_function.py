@@ -25,6 +25,7 @@ from ..expr.emission import Refuse
 from ..expr.values import Allocator, Function
 from ..lower.addresses import Address, Layout, bank_byte
 from ..lower.declare import allocates
+from ..project.program import Module
 from ..render.expressions import render
 from ..syntax import codes
 from ..syntax.format import tuple_text
@@ -169,5 +170,20 @@ def _index_by_position(scope: Scope, function: ast.FunctionDef, parameter: str, 
     simple = all(isinstance(s.slice, ast.Name) and s.slice.id == "idx" for s in lookups)
     if len(uses) != len(lookups) or not simple:
         raise Refuse(node, CODE, f"'{parameter}' is used otherwise than as {parameter}[idx]", "use a list")
+    text = parameter + "".join(f"[idx[{d}]]" for d in range(rank))
+    module = scope.module
     for lookup in lookups:
-        scope.module.plan.edits.expressions[lookup] = parameter + "".join(f"[idx[{d}]]" for d in range(rank))
+        if not module.program.asked(_is_planned_inside, module, function, lookup, text):
+            raise Refuse(
+                node, CODE, f"'{parameter}' has keys of several lengths in the calls of a function", "use a list"
+            )
+        scope.draft.put(module.plan.edits.expressions, lookup, text)
+
+
+def _is_planned_inside(module: Module, function: ast.FunctionDef, node: ast.expr, text: str) -> bool:
+    """Plan a text for an expression of a function, if no other caller has planned another one."""
+    texts = module.whole.inside.setdefault(function, {})
+    if texts.get(node, text) != text:
+        return False
+    module.program.draft.put(texts, node, text)
+    return True

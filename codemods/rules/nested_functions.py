@@ -185,6 +185,7 @@ def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) 
     have. Raises :class:`Refuse` when running the factory's body again for each tile could change something.
     """
     module = scope.module
+    module.program.share()
     if factory in module.summaries.flattened:
         return module.summaries.flattened[factory]
     inner = next((s for s in factory.body if isinstance(s, ast.FunctionDef)), None)
