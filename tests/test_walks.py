@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from nki_migrate.codemods import Options, Outcome, rewrite_together
 from nki_migrate.codemods.driver import module as driver
 from nki_migrate.codemods.driver import rounds
-from nki_migrate.codemods.project.module_plan import Environment
+from nki_migrate.codemods.expr.emission import New
+from nki_migrate.codemods.project.module_plan import Environment, ModulePlan
 from nki_migrate.codemods.project.walks import Ask, Unit, Walks
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -179,3 +181,17 @@ def test_one_program_is_repeated_in_part(repeated: list[bool]) -> None:
     repeated.clear()
     assert rewrite_together(sources, OPTIONS) == walked_each_time(sources)
     assert set(repeated) == {True, False}
+
+
+def test_copies_of_a_function_may_say_of_one_place_what_they_like_but_plan_no_node_twice() -> None:
+    whole, one, other = ModulePlan(), ModulePlan(), ModulePlan()
+    place, node = ("k.py", 3, 4), ast.parse("x = 1").body[0]
+    one.blocked[place], other.blocked[place] = "a list", "not in the loop"
+    one.applied["NKI010"], other.applied["NKI010"] = 2, 3
+    whole.add(one)
+    whole.add(other)
+    assert whole.blocked == {place: "not in the loop"} and whole.applied["NKI010"] == 5
+    one.edits.replaced[node], other.edits.replaced[node] = [New("x = 2")], [New("x = 3")]
+    whole.add(one)
+    with pytest.raises(AssertionError, match="something else for one node"):
+        whole.add(other)

@@ -98,6 +98,7 @@ class ModulePlan:
     def add(self, part: ModulePlan) -> None:
         """Take over what a function of the module plans; each of its tables is a copy."""
         for name, planned in vars(part.edits).items():
+            _check_alike(getattr(self.edits, name), planned)
             _add_all(getattr(self.edits, name), planned)
         for name, planned in vars(part).items():
             if name not in ("edits", "findings", "inexact", "refused"):
@@ -108,16 +109,20 @@ class ModulePlan:
         self.inexact |= {code: max(ulps, self.inexact.get(code, 0)) for code, ulps in part.inexact.items()}
 
 
+def _check_alike(whole: Any, part: Any) -> None:
+    """A node belongs to one function: what two of them plan for one must be the same."""
+    shared = whole.keys() & part.keys() if isinstance(part, dict) else ()
+    assert all(whole[node] == part[node] for node in shared), "two functions plan something else for one node"
+
+
 def _add_all(whole: Any, part: Any) -> None:
-    """Add what a part of a plan has to the same table, set or list of the whole."""
+    """Add what a part of a plan has to a table, set or list of the whole. (Copies of a function share places.)"""
     if isinstance(part, Counter | set):
         whole.update(part)
     elif isinstance(part, list):
         whole.extend(part)
     else:
-        for key, planned in part.items():
-            assert key not in whole or whole[key] == planned, "two functions plan something else for one node"
-            whole[key] = list(planned) if isinstance(planned, list) else planned
+        whole |= {key: list(planned) if isinstance(planned, list) else planned for key, planned in part.items()}
 
 
 @dataclass
