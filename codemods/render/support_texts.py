@@ -196,7 +196,7 @@ REPEATED = '''def {name}(dst, src):
     wide = src
     if src.shape[1] != columns:
         assert src.shape[1] == 1, "{name}: a broadcast of several columns"
-        wide = src.ap(pattern=[[1, src.shape[0]], [0, columns]])
+        wide = src.ap(pattern=[[1, src.shape[0]], [0, columns]], offset=0)
     if src.shape[0] == rows:
         {nisa}.tensor_copy(dst=dst, src=wide)
     else:
