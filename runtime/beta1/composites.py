@@ -135,8 +135,10 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     shape = _common_shape(condition, *sides)
     if in_one_step(mask, condition, *sides) or shape is None:
         return vector.where(condition, x, y, dtype=dtype, mask=mask)
-    repeated = (t.broadcast_to(shape) if isinstance(t, Tile) and t.shape != shape else t for t in (condition, x, y))
-    return _where_in_steps(*repeated, dtype)
+    condition, x, y = (
+        t.broadcast_to(shape) if isinstance(t, Tile) and t.shape != shape else t for t in (condition, x, y)
+    )
+    return _where_in_steps(condition, x, y, dtype)
 
 
 def _where_in_steps(condition: Any, x: Any, y: Any, dtype: Any) -> Tile:
