@@ -41,7 +41,7 @@ def on_rows(scope: Scope, node: ast.Call, base: Operand, sizes: tuple[str, ...])
     return of_name(scope, name, value)
 
 
-def repeated(scope: Scope, node: ast.Call, base: Operand, sizes: tuple[str, ...]) -> Instruction | None:
+def repeated_as_traced(scope: Scope, node: ast.Call, base: Operand, sizes: tuple[str, ...]) -> Instruction | None:
     """``nl.broadcast_to(base, sizes)`` where only a trace tells what is repeated; ``None`` where the source does."""
     if not _are_rows_untold(scope, base, sizes) or base.items is not None:
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from nki_migrate.runtime.spec.seen import SeenFunction
 
@@ -175,7 +175,8 @@ class Program:
         self, modules: dict[str, Module], evaluator: Evaluator | None = None, walks: Walks | None = None
     ) -> None:
         self.modules, self._evaluator = modules, evaluator
-        self.walks, self.unit = walks or Walks(), cast(Unit | None, None)
+        self.walks = walks or Walks()
+        self.unit: Unit | None = None
         for module in modules.values():
             module.program = self
         self.draft = Draft()

@@ -62,7 +62,7 @@ from ..lower.compute import Call, copy_of, in_sbuf, lower, materialized, operand
 from ..lower.elementwise import combined, is_column, is_of_one_row, row_broadcast, with_scalar
 from ..lower.inversions import inverted
 from ..lower.products import operand_masks
-from ..lower.row_broadcasts import repeated, written_later
+from ..lower.row_broadcasts import repeated_as_traced, written_later
 from ..lower.two_operators import beside_number, fused
 from ..plan.truth_tiles import COMPARISONS, comparison_token, truth_type
 from ..render.dtypes import (
@@ -179,7 +179,7 @@ def broadcast_to(call: Call) -> Instruction:
     if is_of_one_row(call.scope, src, sizes):
         return row_broadcast(call.scope, node, src, sizes)
     src = of_rank(call.scope, src, len(sizes))
-    untold = repeated(call.scope, node, src, sizes)
+    untold = repeated_as_traced(call.scope, node, src, sizes)
     if untold is not None:
         return untold
     given: list[tuple[str, Operand | str]] = [("src", broadcast(call.scope, node, src, sizes))]
