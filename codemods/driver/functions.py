@@ -185,7 +185,8 @@ def _bindings_read(scope: Scope) -> dict[ast.stmt, set[str]]:
     """The bindings of index vectors that a statement which was left alone may see, and what these read themselves."""
     found = {s: names & scope.captured for s, names in scope.summary.dropped.items() if names & scope.captured}
     pending: list[ast.AST] = [*scope.kept, *found]
-    if not pending:
+    dropped = {name for names in scope.summary.dropped.values() for name in names}
+    if not any(read.id in dropped for node in pending for read in of_kinds(node, ast.Name)):
         return found
     flow = definitions(ast.Module([scope.function], []))
     for node in pending:  # it grows

@@ -14,9 +14,9 @@ from nki_migrate.runtime.spec.grammar import copied
 
 from ..expr.emission import Refuse
 from ..expr.values import Absent, DType, Flag, Keyed, Numbers, OfNumpy, Python, Several, Value
-from ..project.reaching_definitions import Definitions, definitions, own_parts, parameters
+from ..project.reaching_definitions import Definitions, definitions, names_bound, own_parts, parameters
 from ..rules.kernel_outputs import CODE, is_launched
-from ..syntax.node_index import walk
+from ..syntax.node_index import indexed, walk
 from ..syntax.nodes import default_values, way_to
 
 if TYPE_CHECKING:
@@ -52,8 +52,9 @@ def check_returned(scope: Scope, statement: ast.Return, value: Value) -> None:
 def _maybe_none(scope: Scope, statement: ast.Return) -> list[str]:
     """The names that a kernel returns and that may be bound to ``None`` where it does."""
     assert statement.value is not None
-    names = dict.fromkeys(name.id for name in _returned_names(statement.value))
-    if not any(isinstance(node, ast.Constant) and node.value is None for node in walk(scope.function)):
+    bound = _bound_to_none(scope.function)
+    names = dict.fromkeys(name.id for name in _returned_names(statement.value) if name.id in bound)
+    if not names:
         return []
     function, here = _where(scope, statement)
     flow = definitions(ast.Module([function], []))
@@ -129,6 +130,14 @@ def _returned_names(node: ast.expr) -> Iterator[ast.Name]:
             yield from _returned_names(part)
     elif isinstance(node, ast.Name):
         yield node
+
+
+@indexed
+def _bound_to_none(function: ast.FunctionDef) -> frozenset[str]:
+    """The names that a function binds to ``None`` somewhere (:func:`_binds_none`)."""
+    bindings = [n for n in walk(function) if isinstance(n, ast.arg | ast.stmt) and _binds_none(function, n)]
+    stored = {name for n in bindings if isinstance(n, ast.stmt) for name in names_bound(n)}
+    return frozenset(stored | {n.arg for n in bindings if isinstance(n, ast.arg)})
 
 
 def _binds_none(function: ast.FunctionDef, binding: ast.AST) -> bool:

@@ -193,10 +193,10 @@ def _reads(node: ast.AST, inner: frozenset[str]) -> Iterator[ast.Name]:
 def _joined(first: Names | None, second: Names | None) -> Names | None:
     if first is None or second is None or first is second:
         return second if first is None else first
-    if all(second[name] <= bindings for name, bindings in first.items()):
-        return first
-    both = ((name, bindings, second[name]) for name, bindings in first.items())
-    return {name: mine if mine is other else mine | other for name, mine, other in both}
+    more = {
+        name: mine | other for name, mine in first.items() if (other := second[name]) is not mine and not other <= mine
+    }
+    return {**first, **more} if more else first
 
 
 class _Flow:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections import Counter
 
 from ..analysis.carried_names import carried_names
 from ..analysis.changed_objects import Change, changes
@@ -49,7 +50,7 @@ from ..project.usage import names_used
 from ..render.index import index_value
 from ..render.vector_sizes import restored
 from ..syntax.node_index import indexed, of_kinds, walk
-from ..syntax.nodes import bound_by, is_name
+from ..syntax.nodes import bound_by
 
 CODE = "NKI004"
 GOLDENS = ("python_state", "running_counter", "return_in_loop")
@@ -255,13 +256,22 @@ def _holds_tensors(change: Change, known: Value | None) -> bool:
 
 def _binds_tensors(scope: Scope, loop: ast.For, name: str) -> bool:
     """Is a name bound in the body of a loop, on some way at least, and to nothing but tensors that it makes there?"""
-    body = ast.Module(loop.body, [])
-    stores = [n for n in of_kinds(body, ast.Name) if n.id == name and isinstance(n.ctx, ast.Store)]
-    made = [
-        n.value for n in of_kinds(body, ast.Assign) if isinstance(n.value, ast.Call) and is_name(n.targets[0], name)
-    ]
-    qualified = [scope.qualified(call.func) or "" for call in made if isinstance(call, ast.Call)]
-    return len(stores) == len(made) > 0 and all(each.startswith(("nl.", "nisa.")) for each in qualified)
+    stores, made = _stores_of(loop).get(name, (0, []))
+    return stores == len(made) > 0 and all((scope.qualified(call.func) or "").startswith(_NKI) for call in made)
+
+
+_NKI = ("nl.", "nisa.")
+
+
+@indexed
+def _stores_of(loop: ast.For) -> dict[str, tuple[int, list[ast.Call]]]:
+    """How often the body of a loop binds each name, and the calls that it binds it to."""
+    counts = Counter(n.id for s in loop.body for n in of_kinds(s, ast.Name) if isinstance(n.ctx, ast.Store))
+    bound: dict[str, list[ast.Call]] = {name: [] for name in counts}
+    for assign in (a for s in loop.body for a in of_kinds(s, ast.Assign)):
+        if isinstance(assign.value, ast.Call) and isinstance(assign.targets[0], ast.Name):
+            bound[assign.targets[0].id].append(assign.value)
+    return {name: (count, bound[name]) for name, count in counts.items()}
 
 
 def _is_made_inside(loop: ast.For, change: Change) -> bool:

@@ -126,4 +126,14 @@ _indexed_walk = indexed(_walked)
 
 @indexed
 def _indexed_kinds(node: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
+    if len(kinds) == 1 and not kinds[0].__subclasses__():
+        return _by_kind(node).get(kinds[0], ())
     return tuple(found for found in walk(node) if isinstance(found, kinds))
+
+
+@indexed
+def _by_kind(node: ast.AST) -> Mapping[type[ast.AST], Sequence[ast.AST]]:
+    found: dict[type[ast.AST], list[ast.AST]] = {}
+    for each in walk(node):
+        found.setdefault(type(each), []).append(each)
+    return found

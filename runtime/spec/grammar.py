@@ -35,8 +35,15 @@ def children(node: ast.AST) -> list[ast.AST]:
 def nodes_of(node: ast.AST) -> list[ast.AST]:
     """``node`` and all nodes below it, breadth first, as :func:`ast.walk` gives them but for contexts."""
     nodes = [node]
-    for each in nodes:  # grows as it is read: breadth first
-        nodes += children(each)
+    add = nodes.append
+    for each in nodes:  # grows as it is read: breadth first. As in :func:`children`, without a call for each node
+        for name, many, optional in _fields(type(each)):  # type: ignore[arg-type]  # as above
+            value = getattr(each, name, None)
+            if not many:
+                if value is not None:
+                    add(value)
+            elif value:
+                nodes += [item for item in value if item is not None] if optional else value
     return nodes
 
 
