@@ -30,7 +30,7 @@ from ..plan.absences import known_absences
 from ..plan.loop_invariants import close
 from ..project.draft import Draft
 from ..render.expressions import CALLABLE, beta2_name, render
-from ..render.iteration import element_kinds, index_loop, tile_of, unpack
+from ..render.iteration import BOX, element_kinds, index_loop, index_of_box, tile_of, unpack
 from ..render.named_sizes import sizes_behind
 from ..render.number_keys import bind_keys
 from ..render.path_conditions import recall, remember
@@ -296,6 +296,9 @@ def _write_iterable(scope: Scope, statement: ast.For) -> bool:
         text = ", ".join(render(scope, argument) for argument in call.args)
         _header_text(scope, call, f"{beta2_name(scope, call.func)}({text})")
         return name in TRACED
+    if name == BOX and isinstance(call, ast.Call):
+        index_of_box(scope, statement, call)
+        return False
     builtin = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
     if isinstance(call, ast.Call) and not builtin and name not in CALLABLE:
         function = call.func.id if isinstance(call.func, ast.Name) else ""

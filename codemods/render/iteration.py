@@ -1,8 +1,9 @@
-"""Loops over ``zip`` and ``enumerate``, as loops over indices; loops with several variables, with one."""
+"""Loops over ``zip``, ``enumerate``, ``np.ndindex``, as loops over an index; loops with several variables, with one."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Set
 from dataclasses import replace
 
 from ..analysis.aliases import CHANGING
@@ -12,8 +13,10 @@ from ..expr.emission import New, Refuse
 from ..expr.values import Hbm, Python, Tensors, Tile, Value
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import bound_by, is_shape
 from .expressions import render
 
+BOX = "np.ndindex"
 _HELP = "loop over range(...) and index"
 
 
@@ -49,6 +52,45 @@ def shortest(sources: list[str]) -> str:
     return f"min({sizes})" if len(sources) == 2 else f"min([{sizes}])" if len(sources) > 2 else sizes
 
 
+def index_of_box(scope: Scope, statement: ast.For, call: ast.Call) -> None:
+    """Plan ``for k in range(a * b):`` for ``for i, j in np.ndindex(a, b):``; the body computes ``i`` and ``j``.
+
+    Raises :class:`Refuse` where the variables are not one for each size, or a size may change while the loop runs.
+    """
+    target = statement.target
+    names = [n.id for n in target.elts if isinstance(n, ast.Name)] if isinstance(target, ast.Tuple) else []
+    steady = not call.keywords and all(_is_steady_size(size, bound_by(statement)) for size in call.args)
+    if not isinstance(target, ast.Tuple) or not len(names) == len(target.elts) == len(call.args) or not steady:
+        raise Refuse(call, CODE, "a loop over np.ndindex(...)", "write one loop over range(...) for each size")
+    scope.apply(CODE, statement)
+    texts = [render(scope, size) for size in call.args]
+    sizes = [f"({text})" if isinstance(size, ast.BinOp) else text for size, text in zip(call.args, texts, strict=True)]
+    number = scope.fresh("index")
+    edits = scope.module.plan.edits
+    edits.expressions[target], edits.expressions[call] = number, f"range({' * '.join(sizes)})"
+    edits.prologue.setdefault(statement, []).extend(
+        New(f"{name} = {_coordinate(number, sizes, place)}") for place, name in enumerate(names)
+    )
+
+
+def _coordinate(number: str, sizes: list[str], place: int) -> str:
+    """One index of the element ``number`` of a box that is counted row by row, as NumPy counts it."""
+    behind = sizes[place + 1 :]
+    block = f"({' * '.join(behind)})" if len(behind) > 1 else "".join(behind)
+    row = f"{number} // {block}" if block else number
+    return f"{row} % {sizes[place]}" if place else row
+
+
+def _is_steady_size(size: ast.expr, bound: Set[str]) -> bool:
+    """Is ``size`` one number throughout: made of numbers, sizes of tensors, and names that are not ``bound``?"""
+    if isinstance(size, ast.BinOp):
+        return _is_steady_size(size.left, bound) and _is_steady_size(size.right, bound)
+    if isinstance(size, ast.Subscript):
+        constant = isinstance(size.slice, ast.Constant)
+        return constant and is_shape(size.value) and _is_steady_size(size.value.value, bound)
+    return isinstance(size, ast.Constant) or (isinstance(size, ast.Name) and size.id not in bound)
+
+
 def unpack(scope: Scope, statement: ast.For) -> None:
     """``for a, b in pairs:``, of which Beta 2 takes one variable: the body takes it apart."""
     target = statement.target
@@ -65,6 +107,8 @@ def element_kinds(scope: Scope, statement: ast.For) -> dict[str, Value]:
     """What the names are that such a loop binds: tiles of lists of tiles, numbers where all its sequences hold some."""
     call = statement.iter
     assert isinstance(call, ast.Call) and isinstance(statement.target, ast.Tuple)
+    if scope.qualified(call.func) == BOX:
+        return {n.id: Python() for n in of_kinds(statement.target, ast.Name)}
     names = {n.id for argument in call.args for n in of_kinds(argument, ast.Name)}
     python = all(isinstance(scope.names.env.get(n), Python) or is_list_of_tiles(scope.names.env.get(n)) for n in names)
     bound = [n.id for n in of_kinds(statement.target, ast.Name)]
