@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import IO, NoReturn
 
 _LOADED = ("cli", "rewriting", "codemods.driver.migration")
@@ -25,7 +25,7 @@ _SECONDS = 240
 """How long a command may take. Most take less than one."""
 
 Done = tuple[int, str, str]
-"""The exit code of a command, and what it wrote to the two streams."""
+"""The exit code of a command, and what it wrote to the two streams, if these are no terminal."""
 
 
 class ForkedCommands:
@@ -37,9 +37,18 @@ class ForkedCommands:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._requests, self._answers = self._process.stdin, self._process.stdout
 
-    def run(self, arguments: tuple[str, ...], environment: Mapping[str, str], path: tuple[str, ...] = ()) -> Done:
-        """Run a command in this process' directory. ``path`` is where packages are looked for first."""
-        pickle.dump((arguments, dict(environment), path, os.getcwd()), self._requests)
+    def run(
+        self,
+        arguments: tuple[str, ...],
+        environment: Mapping[str, str],
+        path: tuple[str, ...] = (),
+        terminal: str = "",
+    ) -> Done:
+        """Run a command in this process' directory. ``path`` is where packages are looked for first.
+
+        ``terminal`` is the file of one that the command writes to; the caller reads what it shows.
+        """
+        pickle.dump((arguments, dict(environment), path, os.getcwd(), terminal), self._requests)
         self._requests.flush()
         done: Done = pickle.load(self._answers)
         return done
@@ -78,6 +87,7 @@ def _command(
     environment: dict[str, str],
     path: tuple[str, ...],
     directory: str,
+    terminal: str,
     streams: tuple[IO[bytes], ...],
 ) -> NoReturn:
     """Be the command. Never returns."""
@@ -86,8 +96,7 @@ def _command(
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(directory)
-        for number, stream in enumerate(streams, start=1):
-            os.dup2(stream.fileno(), number)
+        _connect([os.open(terminal, os.O_RDWR | os.O_NOCTTY)] * 2 if terminal else [each.fileno() for each in streams])
         signal.alarm(_SECONDS)
         sys.path[0] = directory  # as ``python -m`` has it
         sys.path[1:1] = path
@@ -100,3 +109,11 @@ def _command(
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code if isinstance(code, int) else 1)
+
+
+def _connect(files: Sequence[int]) -> None:
+    """Have ``files`` as the two streams of this process, as Python opens them: the loaded process' may be of others."""
+    for number, file in enumerate(files, start=1):
+        os.dup2(file, number)
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", closefd=False, errors="backslashreplace", buffering=1)

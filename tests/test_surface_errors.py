@@ -142,8 +142,8 @@ def test_cases_that_make_no_sense_are_an_error(here, run_here, cases):
 
 
 @pytest.mark.parametrize("report", ["", "directory.py", "k.py/report.html", "none/report.html"])
-def test_a_report_needs_a_file_that_can_be_written(here, report):
-    done = run("rewrite", "k.py", "--report", report)
+def test_a_report_needs_a_file_that_can_be_written(here, run_here, report):
+    done = run_here("rewrite", "k.py", "--report", report)
     assert done.returncode == 2
     assert done.stderr.decode().splitlines()[-1].startswith("nki-migrate: error: ")
 

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,26 +33,35 @@ def environment(**extra):
     return {**plain, "TERM": "xterm-256color", **extra}
 
 
-def on_terminal(*arguments, width=100, **extra):
-    """What the command writes to a terminal of ``width`` columns that is both its stdout and its stderr."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    process = subprocess.Popen(
-        command(*arguments), stdin=slave, stdout=slave, stderr=slave, env=environment(**extra), close_fds=True
-    )
-    os.close(slave)
+@pytest.fixture
+def on_terminal(commands):
+    """``on_terminal(*arguments)``: what a command writes to a terminal that is both its stdout and its stderr."""
+
+    def shown(*arguments, width=100, **extra):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        with ThreadPoolExecutor(1) as reader:
+            seen = reader.submit(read_to_the_end, master)
+            try:
+                commands.run(arguments, environment(**extra), terminal=os.ttyname(slave))
+            finally:
+                os.close(slave)
+        os.close(master)
+        return _PROGRESS.sub("", seen.result().decode().replace("\r\n", "\n"))
+
+    return shown
+
+
+def read_to_the_end(master):
     seen = bytearray()
     while True:
         try:
             part = os.read(master, 1 << 16)
         except OSError:  # Linux: the other end was closed
-            break
+            return seen
         if not part:
-            break
+            return seen
         seen += part
-    os.close(master)
-    process.wait()
-    return _PROGRESS.sub("", seen.decode().replace("\r\n", "\n"))
 
 
 @functools.cache
@@ -70,40 +80,40 @@ COMMANDS = [("rewrite", KERNEL), ("check", KERNEL), ("rules",), ("explain", "NKI
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_a_terminal_gets_colours_and_a_pipe_does_not(arguments):
+def test_a_terminal_gets_colours_and_a_pipe_does_not(arguments, on_terminal):
     seen = on_terminal(*arguments)
     assert _COLOURS.search(seen)
     assert "\x1b" not in plain(*arguments)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS[:2], ids=" ".join)
-def test_colours_change_nothing_but_add_colour(arguments):
+def test_colours_change_nothing_but_add_colour(arguments, on_terminal):
     assert sorted(without_colours(on_terminal(*arguments)).split("\n")) == sorted(plain(*arguments).split("\n"))
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("setting", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
-def test_who_wants_no_colours_gets_the_plain_text(arguments, setting):
+def test_who_wants_no_colours_gets_the_plain_text(arguments, setting, on_terminal):
     assert sorted(on_terminal(*arguments, **setting).split("\n")) == sorted(plain(*arguments).split("\n"))
 
 
-def test_an_empty_no_color_means_nothing():
+def test_an_empty_no_color_means_nothing(on_terminal):
     assert "\x1b" in on_terminal("rules", NO_COLOR="")
 
 
-def test_the_table_of_rules_fits_the_window():
+def test_the_table_of_rules_fits_the_window(on_terminal):
     for width in (60, 140):
         lines = without_colours(on_terminal("rules", width=width)).split("\n")
         assert max(map(len, lines)) <= width
     assert len(lines) < len(without_colours(on_terminal("rules", width=60)).split("\n"))
 
 
-def test_the_example_of_explain_keeps_its_lines():
+def test_the_example_of_explain_keeps_its_lines(on_terminal):
     seen = [line.rstrip() for line in without_colours(on_terminal("explain", "NKI011")).split("\n")]
     assert seen == [line.rstrip() for line in plain("explain", "NKI011").split("\n")]
 
 
-def test_a_diff_cannot_command_the_terminal(tmp_path):
+def test_a_diff_cannot_command_the_terminal(tmp_path, on_terminal):
     kernel = tmp_path / "k.py"
     kernel.write_bytes(b"import neuronxcc.nki as nki\nx = '\x1b]0;title\x07\x1b[2J'\n")
     assert "\x1b]0;" not in on_terminal("rewrite", str(kernel))
