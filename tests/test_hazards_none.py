@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import Run, trace_of
 from nki_migrate.runtime.hazards import find
 from nki_migrate.runtime.messages import Request
-from nki_migrate.runtime.pool import Workers, pool
+from nki_migrate.runtime.pool import Workers
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET, TARGETS
+from one_process import OneProcess
 
 nki, nl, nisa = MODULES["neuronxcc.nki"], MODULES["neuronxcc.nki.language"], MODULES["neuronxcc.nki.isa"]
 
@@ -145,7 +147,7 @@ def test_goldens_run_the_same_backwards_up_to_the_rounding_of_sums(
 ) -> None:
     forwards = old_outputs(workers)
     monkeypatch.setenv("NKI_MIGRATE_DESCENDING", "1")
-    with pool(2) as descending:
+    with closing(OneProcess()) as descending:
         backwards = old_outputs(descending)
     assert len(forwards) > 50
     for key, outputs in forwards.items():
