@@ -9,6 +9,7 @@ from dataclasses import replace
 from ..analysis.aliases import CHANGING
 from ..analysis.name_views import parameter_value
 from ..analysis.scope import Scope
+from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.values import Hbm, Python, Tensors, Tile, Value
 from ..syntax.codes import LANGUAGE as CODE
@@ -59,12 +60,13 @@ def index_of_box(scope: Scope, statement: ast.For, call: ast.Call) -> None:
     """
     target = statement.target
     names = [n.id for n in target.elts if isinstance(n, ast.Name)] if isinstance(target, ast.Tuple) else []
-    steady = not call.keywords and all(_is_steady_size(size, bound_by(statement)) for size in call.args)
+    bound = bound_by(statement)
+    steady = not call.keywords and all(_is_steady_size(size, bound) for size in call.args)
+    sizes = [algebra.paren(render(scope, size)) for size in call.args] if steady else []
+    steady = steady and not any(algebra.names(size) & bound for size in sizes)  # what a size of a tensor is made of
     if not isinstance(target, ast.Tuple) or not len(names) == len(target.elts) == len(call.args) or not steady:
         raise Refuse(call, CODE, "a loop over np.ndindex(...)", "write one loop over range(...) for each size")
     scope.apply(CODE, statement)
-    texts = [render(scope, size) for size in call.args]
-    sizes = [f"({text})" if isinstance(size, ast.BinOp) else text for size, text in zip(call.args, texts, strict=True)]
     number = scope.fresh("index")
     edits = scope.module.plan.edits
     edits.expressions[target], edits.expressions[call] = number, f"range({' * '.join(sizes)})"
