@@ -5,7 +5,8 @@ import textwrap
 
 import pytest
 from examples import examples
-from first_rung import Options, rewrite
+from first_rung import Options, rewrite, rewrite_together
+from nki_migrate.codemods.driver import module
 from nki_migrate.runtime.cases import TensorSpec
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl\n\n\n"
@@ -107,6 +108,34 @@ def test_a_choice_of_numbers_types_or_tensors_stays_one(statement):
 def test_what_cannot_be_parted_is_left(statement):
     outcome = rewrite(kernel(f"{statement}\nnl.store(out[0], t)"), Options(unsafe=True))
     assert outcome.findings and "if p:" not in outcome.source
+
+
+def files(body: str) -> dict[str, str]:
+    """A kernel in a file that another one imports, and one that shares no more with them than host code."""
+    shared = "from common import size\n"
+    return {
+        "a.py": shared + kernel(f"{body}\nnl.store(out[0], v)"),
+        "b.py": "from a import k\n\n\ndef run(x):\n    return k(x)\n",
+        "c.py": shared + kernel("nl.store(out[size(0)], t)"),
+        "common.py": "def size(n):\n    return n\n",
+    }
+
+
+def test_a_choice_that_helps_is_written_in_a_group_of_files_that_are_read_apart():
+    outcomes = rewrite_together(files("v = nl.add(t, u) if p else t"), Options(unsafe=True))
+    assert "if p:" in outcomes["a.py"].source
+    assert not any(outcome.findings for outcome in outcomes.values())
+    assert "nisa.dma_copy(dst=out[size(0)], src=t)" in outcomes["c.py"].source
+
+
+def test_a_choice_that_does_not_help_is_tried_in_the_files_around_it_alone(monkeypatch):
+    read, planned = [], module._planned
+    monkeypatch.setattr(
+        module, "_planned", lambda sources, *rest: (read.append(sorted(sources)), planned(sources, *rest))[1]
+    )
+    outcomes = rewrite_together(files("v = nl.no_such(t) if p else t"), Options(unsafe=True))
+    assert "if p:" not in outcomes["a.py"].source and outcomes["a.py"].findings
+    assert read == [["a.py", "b.py", "c.py", "common.py"], ["a.py", "b.py", "common.py"]]
 
 
 def tile(choice: random.Random) -> str:

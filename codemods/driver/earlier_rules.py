@@ -43,11 +43,37 @@ class Texts:
         return outcome
 
 
-def texts_of(sources: Mapping[str, Source], options: Options, choices: Mapping[str, Collection[int]]) -> Texts:
-    """The modules with kernels at their top, no functions of indices, and no launch grids.
+@dataclass(frozen=True)
+class Unbranched:
+    """Modules by path after the rules that come before choices: the same for all choices that are tried."""
 
-    ``choices`` are lines of statements whose choices are to be an ``if`` (:meth:`Texts.place_of_choice`).
-    """
+    originals: Mapping[str, Source]
+    sources: Mapping[str, Source]
+    steps: tuple[Mapping[str, EditedText], ...]
+    options: Options
+
+    def of(self, paths: Collection[str]) -> Unbranched:
+        """Some of the modules."""
+        steps = tuple({path: step[path] for path in paths} for step in self.steps)
+        originals, sources = ({path: each[path] for path in paths} for each in (self.originals, self.sources))
+        return Unbranched(originals, sources, steps, self.options)
+
+    def with_branches(self, choices: Mapping[str, Collection[int]]) -> Texts:
+        """The modules without launch grids.
+
+        ``choices`` are lines of statements whose choices are to be an ``if`` (:meth:`Texts.place_of_choice`).
+        """
+        branches = branched(self.sources, choices)
+        read = _read_again(self.sources, branches)
+        grids = {
+            path: replace(module, lines=fitted(module.lines, self.originals[path].text))
+            for path, module in relaunched(read, self.options).items()
+        }
+        return Texts(_read_again(read, grids), grids, branches, (*self.steps, branches, grids))
+
+
+def unbranched(sources: Mapping[str, Source], options: Options) -> Unbranched:
+    """The modules with kernels at their top, and no functions of indices."""
     outputs = returned(sources, options)
     read = _read_again(sources, outputs)
     moved = moved_out(read, options)
@@ -60,13 +86,7 @@ def texts_of(sources: Mapping[str, Source], options: Options, choices: Mapping[s
         if not any(text.applied for text in steps[-1].values()):
             break
         read = _read_again(read, steps[-1])
-    branches = branched(read, choices)
-    read = _read_again(read, branches)
-    grids = {
-        path: replace(module, lines=fitted(module.lines, sources[path].text))
-        for path, module in relaunched(read, options).items()
-    }
-    return Texts(_read_again(read, grids), grids, branches, (*steps, branches, grids))
+    return Unbranched(sources, read, tuple(steps), options)
 
 
 def _read_again(read: Mapping[str, Source], texts: Mapping[str, EditedText]) -> dict[str, Source]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Set
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from nki_migrate.runtime.spec.seen import SeenFunction
 
@@ -23,7 +24,7 @@ from ..plan.grids.rewriting import Relaunched
 from ..plan.keyword_arguments import expand
 from ..plan.variable_arguments import name_arguments
 from ..project.beta1_aliases import MODULES
-from ..project.links import imported, importing
+from ..project.links import around, imported, importing
 from ..project.module_plan import Position, Premises, Resized
 from ..project.namespaces import Namespaces, namespaces
 from ..project.program import Module, Program, program_of
@@ -48,7 +49,7 @@ from ..syntax.node_index import of_kinds, trees_changed, trees_kept
 from ..syntax.nodes import lines_of
 from ..syntax.source import Source
 from .backlog import backlog
-from .earlier_rules import texts_of
+from .earlier_rules import Texts, Unbranched, unbranched
 from .rounds import Variants, asks_for_more, planned
 
 
@@ -111,9 +112,14 @@ def _rewritten(sources: Mapping[str, str], options: Options, homes: Mapping[str,
     return {path: _counted(_kept_whole(outcome, given[path]), imports[path]) for path, outcome in outcomes.items()}
 
 
+def _is_refused(outcome: Outcome) -> bool:
+    """Is a file left as it was, for a name of its output might mean something else?"""
+    return any(finding.code == name_bindings.CODE for finding in outcome.findings)
+
+
 def _kept_whole(outcome: Outcome, source: Source) -> Outcome:
     """The outcome for a module; one with a name that might mean something else is as it was before every rule."""
-    if all(finding.code != name_bindings.CODE for finding in outcome.findings):
+    if not _is_refused(outcome):
         return outcome
     return Outcome(source.text, outcome.findings, left=frozenset(range(1, source.text.count("\n") + 2)))
 
@@ -132,7 +138,7 @@ def _imports_moved(source: Source, homes: Homes, options: Options) -> Renamed:
 
 def _counted(outcome: Outcome, imports: Renamed) -> Outcome:
     """The outcome for a module whose imports had been rewritten first."""
-    if not imports.count or any(finding.code == name_bindings.CODE for finding in outcome.findings):
+    if not imports.count or _is_refused(outcome):
         return outcome
     applied = Counter({IMPORTS: imports.count}) + Counter(outcome.applied)
     return replace(outcome, applied=applied, touched=outcome.touched | imports.touched)
@@ -143,38 +149,78 @@ def _rewritten_together(
 ) -> dict[str, Outcome]:
     """The outcomes for the Beta 1 modules ``read``, and for those of ``plain`` that they import.
 
-    Some are ``changed`` already. Statements that are left alone are tried again with their choices as an ``if``: one
-    may hide another. The attempt that leaves least counts.
+    Statements that are left alone are tried again with their choices as an ``if``: one may hide another. The attempt
+    that leaves least counts.
     """
-    best, further = _attempted(dict(read), plain, options, homes, changed, {})
-    choices: dict[str, set[int]] = {path: set() for path in further}
-    while options.enabled(LANGUAGE) and any(further[path] - choices[path] for path in further):
-        choices = {path: lines | choices[path] for path, lines in further.items()}
-        outcomes, further = _attempted(dict(read), plain, options, homes, changed, choices)
-        best = min(best, outcomes, key=_count_left)
-    return best
-
-
-def _count_left(outcomes: Mapping[str, Outcome]) -> int:
-    return sum(finding.applicability == "manual" for outcome in outcomes.values() for finding in outcome.findings)
-
-
-def _attempted(
-    read: dict[str, Source],
-    plain: dict[str, Source],
-    options: Options,
-    homes: Mapping[str, Homes],
-    changed: set[str],
-    choices: Mapping[str, set[int]],
-) -> tuple[dict[str, Outcome], dict[str, set[int]]]:
-    """The outcomes with these choices as an ``if``, and the lines of those that were left alone."""
     trees = {path: source.tree for path, source in read.items()}
     hosts = importing(read, {path: source.tree for path, source in plain.items()}) if read else []
-    read |= {path: plain[path] for path in [*hosts, *imported(trees, lambda path: plain[path].tree, plain)]}
-    originals = {path: source.text for path, source in read.items()}
-    texts = texts_of(read, options, choices)
-    read, grids = texts.sources, texts.grids
-    changed = changed | {path for path, source in read.items() if source.text != originals[path]}
+    read = read | {path: plain[path] for path in [*hosts, *imported(trees, lambda path: plain[path].tree, plain)]}
+    first = _attempted(unbranched(read, options), {}, homes)
+    attempts = [first, *_with_choices(first, homes)] if options.enabled(LANGUAGE) else [first]
+    made = (attempt.outcomes(changed) for attempt in sorted(attempts, key=lambda attempt: attempt.left()))
+    best = next(made)
+    return next((outcomes for outcomes in chain([best], made) if not any(map(_is_refused, outcomes.values()))), best)
+
+
+Choices = Mapping[str, Set[int]]
+"""The lines of statements with choices, by path (:meth:`Texts.place_of_choice`)."""
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """Modules with all their edits planned, for texts in which some ``choices`` are an ``if``."""
+
+    modules: list[Module]
+    given: Unbranched
+    choices: Choices
+    texts: Texts
+
+    def further(self) -> dict[str, Set[int]]:
+        """The choices, and those of further statements that were left alone; none where there are no further ones."""
+        left = {module.path: {s.lineno for s in module.plan.kept if is_choice(s)} for module in self.modules}
+        found = {path: {self.texts.place_of_choice(path, line) for line in lines} for path, lines in left.items()}
+        is_more = any(lines - self.choices.get(path, set()) for path, lines in found.items())
+        return {path: lines | self.choices.get(path, set()) for path, lines in found.items()} if is_more else {}
+
+    def left(self, paths: Collection[str] | None = None) -> int:
+        """How much is left to the reader, in the modules at ``paths`` or in all of them."""
+        modules = [module for module in self.modules if paths is None or module.path in paths]
+        return sum(found.applicability == "manual" for module in modules for found in module.plan.findings)
+
+    def outcomes(self, changed: Set[str]) -> dict[str, Outcome]:
+        """The outcomes for the modules; the imports of those that are ``changed`` were rewritten before."""
+        originals = {path: source.text for path, source in self.given.originals.items()}
+        edited = {path for path, source in self.texts.sources.items() if source.text != originals[path]}
+        outcomes: dict[str, Outcome] = {}
+        for module in self.modules:
+            path = module.path
+            said = self.texts.grids[path].said
+            outcome = _outcome(module, originals[path], said, path in changed | edited)
+            outcomes[path] = self.texts.joined(path, outcome)
+        return outcomes | _left_together(self.modules, outcomes, originals)
+
+
+def _with_choices(first: _Attempt, homes: Mapping[str, Homes]) -> list[_Attempt]:
+    """Attempts with the choices of statements that the ``first`` has left alone as an ``if``.
+
+    They are made for the files with such statements and those around them, and for all files where these leave less.
+    """
+    choices, given, tried = first.further(), first.given, [first]
+    trees = {path: source.tree for path, source in given.sources.items()}
+    paths = around(trees, [path for path, lines in choices.items() if lines])
+    while choices:
+        tried.append(_attempted(given.of(paths), choices, homes))
+        choices = tried[-1].further()
+    if len(paths) == len(trees):
+        return tried[1:]
+    best = min(tried, key=lambda attempt: attempt.left(paths))
+    return [] if best is first else [_attempted(given, best.choices, homes)]
+
+
+def _attempted(given: Unbranched, choices: Choices, homes: Mapping[str, Homes]) -> _Attempt:
+    """The modules with these choices as an ``if``, and their edits planned."""
+    options, texts = given.options, given.with_branches(choices)
+    read = texts.sources
     if options.enabled(LANGUAGE) and any(map(_has_open_arguments, read.values())):
         read = {path: Source(source.text, path, changes=True) for path, source in read.items()}
         program = program_of(read, options)
@@ -182,15 +228,7 @@ def _attempted(
         name_arguments(program, walked)
         expand(program, walked)
         trees_changed()
-    modules = _planned(read, options, grids, homes)
-    outcomes: dict[str, Outcome] = {}
-    for module in modules:
-        grid = grids[module.path]
-        outcome = _outcome(module, originals[module.path], grid.said, module.path in changed)
-        outcomes[module.path] = texts.joined(module.path, outcome)
-    left = {module.path: {s.lineno for s in module.plan.kept if is_choice(s)} for module in modules}
-    lines = {path: {texts.place_of_choice(path, line) for line in found} for path, found in left.items()}
-    return outcomes | _left_together(modules, outcomes, originals), lines
+    return _Attempt(_planned(read, options, texts.grids, homes), given, choices, texts)
 
 
 def _planned(
@@ -253,7 +291,7 @@ def _left_together(
     modules: list[Module], outcomes: Mapping[str, Outcome], originals: Mapping[str, str]
 ) -> dict[str, Outcome]:
     """The outcomes of files that are left because files are left whose kernel code they call, or that call theirs."""
-    left = {path for path, o in outcomes.items() if any(f.code == name_bindings.CODE for f in o.findings)}
+    left = {path for path, outcome in outcomes.items() if _is_refused(outcome)}
     changed = {path for path, outcome in outcomes.items() if outcome.source != originals[path]}
     found = name_bindings.left_with(modules, left, changed) if left else {}
     return {path: replace(outcomes[path], findings=(*outcomes[path].findings, f)) for path, f in found.items()}

@@ -152,3 +152,20 @@ def importing(trees: Iterable[str], known: Mapping[str, ast.AST]) -> list[str]:
         found |= dict.fromkeys(more)
         wanted = {path for path in more if posixpath.basename(path) == "__init__.py"}
     return list(found)
+
+
+def around(trees: Mapping[str, ast.Module], paths: Collection[str]) -> list[str]:
+    """The files ``paths``, those that import them, and those that all of these import, directly or through others.
+
+    They have the order of ``trees``.
+    """
+    bound = {path: {link.path for _, link in found} for path, found in links_between(trees).items()}
+    found, more = set(paths), set(paths)
+    while more:
+        more = {path for path, others in bound.items() if path not in found and others & more}
+        found |= more
+    more = found
+    while more:
+        more = {other for path in more for other in bound[path]} - found
+        found |= more
+    return [path for path in trees if path in found]
