@@ -138,6 +138,16 @@ def test_a_choice_that_does_not_help_is_tried_in_the_files_around_it_alone(monke
     assert read == [["a.py", "b.py", "c.py", "common.py"], ["a.py", "b.py", "common.py"]]
 
 
+@pytest.mark.parametrize(
+    "statement", ["v = t if nl.no_such(n) else u", "v = u if p else t if nl.no_such(n) else u", "m = (n > 2) & n if p else n"]
+)
+def test_what_is_refused_wherever_it_stands_is_not_tried_again(monkeypatch, statement):
+    read, planned = [], module._planned
+    monkeypatch.setattr(module, "_planned", lambda *given: (read.append(given), planned(*given))[1])
+    outcome = rewrite(kernel(f"{statement}\nnl.store(out[0], t)"), Options(unsafe=True))
+    assert outcome.findings and len(read) == 1
+
+
 def tile(choice: random.Random) -> str:
     one, other = choice.choice("tuv"), choice.choice("tuv")
     forms = (

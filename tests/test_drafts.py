@@ -19,7 +19,7 @@ from nki_migrate.codemods.project.draft import Draft
 from nki_migrate.codemods.syntax.codes import LANGUAGE
 from nki_migrate.codemods.syntax.nodes import SIMPLE
 
-SAID = {"findings", "said", "refused", "kept"}
+SAID = {"findings", "said", "refused", "kept", "choices"}
 """What a refusal itself adds to."""
 LEARNED = {"calls", "decisions", "blocked", "to_resize", "followed", "changed_by"}
 """Facts about the source for the next round, and what is found once: they hold whatever becomes of the statement."""

@@ -19,7 +19,6 @@ from ..expr.values import Value
 from ..lower.assumptions import best_observed, with_assumptions
 from ..model import Options, Outcome
 from ..plan import dead_names, early_assertions, support_imports
-from ..plan.branched_choices import is_choice
 from ..plan.grids.rewriting import Relaunched
 from ..plan.keyword_arguments import expand
 from ..plan.variable_arguments import name_arguments
@@ -177,7 +176,7 @@ class _Attempt:
 
     def further(self) -> dict[str, Set[int]]:
         """The choices, and those of further statements that were left alone; none where there are no further ones."""
-        left = {module.path: {s.lineno for s in module.plan.kept if is_choice(s)} for module in self.modules}
+        left = {module.path: {s.lineno for s in module.plan.choices} for module in self.modules}
         found = {path: {self.texts.place_of_choice(path, line) for line in lines} for path, lines in left.items()}
         is_more = any(lines - self.choices.get(path, set()) for path, lines in found.items())
         return {path: lines | self.choices.get(path, set()) for path, lines in found.items()} if is_more else {}

@@ -27,6 +27,7 @@ from ..lower.nested_imports import move_import
 from ..lower.phi import join_places
 from ..lower.stores import augment
 from ..plan.absences import known_absences
+from ..plan.branched_choices import may_help
 from ..plan.loop_invariants import close
 from ..project.draft import Draft
 from ..render.expressions import CALLABLE, beta2_name, render
@@ -120,6 +121,8 @@ def _leave_alone(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
     scope.module.report(refusal)
     scope.kept.append(statement)
     scope.module.plan.kept.add(statement)
+    if may_help(statement, refusal):
+        scope.module.plan.choices.add(statement)
     scope.names.lost = {**scope.names.lost, **dict.fromkeys(bound_by(statement), scope.block)}
     if isinstance(statement, SIMPLE) and scope.source.is_changed(statement):
         scope.module.plan.edits.replaced[statement] = [New(scope.source.segment(statement))]

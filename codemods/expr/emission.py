@@ -115,3 +115,7 @@ class Refuse(Exception):
         super().__init__(message)
         self.node, self.code, self.message, self.help, self.applicability = node, code, message, help, applicability
         self.result = result
+
+
+class Misplaced(Refuse):
+    """A construct cannot be rewritten where it stands: as a statement of its own it might be."""

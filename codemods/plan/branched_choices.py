@@ -11,6 +11,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
+from ..expr.emission import Misplaced, Refuse
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.source import Source
@@ -27,9 +28,25 @@ _PLAIN = (ast.Name, ast.Constant, ast.Attribute, ast.Compare, ast.BoolOp, ast.Un
 _KINDS = (*_PLAIN, ast.expr_context, ast.cmpop, ast.boolop, ast.unaryop, ast.operator)
 
 
-def is_choice(statement: ast.stmt) -> bool:
-    """Has a statement a part that a condition chooses, which an ``if`` around the statement could choose, too?"""
-    return _choice(statement) is not None
+def may_help(statement: ast.stmt, refusal: Refuse) -> bool:
+    """Might a statement that was refused be rewritten as an ``if``, which chooses what a part of it does?
+
+    Not where its condition is refused, or what stands in one of its sides, wherever that stands.
+    """
+    side: ast.expr | None = _choice(statement)
+    while isinstance(side, ast.IfExp):
+        if side is refusal.node:
+            return True
+        if _holds(side.test, refusal.node):
+            return False
+        if _holds(side.body, refusal.node):
+            return isinstance(refusal, Misplaced)
+        side = side.orelse
+    return side is not None and (isinstance(refusal, Misplaced) or not _holds(side, refusal.node))
+
+
+def _holds(part: ast.expr, node: ast.AST) -> bool:
+    return any(each is node for each in walk(part))
 
 
 def branched(sources: Mapping[str, Source], places: Mapping[str, Collection[int]]) -> dict[str, EditedText]:

@@ -71,6 +71,8 @@ class ModulePlan:
     """The functions and classes of the module's level that a rule changed; an empty name: what stands in none."""
     kept: set[ast.stmt] = field(default_factory=set)
     """The statements that are left alone, each with a finding."""
+    choices: set[ast.stmt] = field(default_factory=set)
+    """Those of them that might be rewritten as an ``if``."""
     left: set[ast.FunctionDef] = field(default_factory=set)
     """The functions that are left alone as a whole."""
     staying: set[ast.AST] = field(default_factory=set)

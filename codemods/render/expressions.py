@@ -13,7 +13,7 @@ from ..analysis.formulas import is_formula
 from ..analysis.members import member_text
 from ..analysis.objects import changing_part
 from ..expr import algebra
-from ..expr.emission import New, Refuse
+from ..expr.emission import Misplaced, New, Refuse
 from ..expr.tables import activation_token, beta2_has, beta2_lacks, dtype_name, operator_token, refusal_note
 from ..expr.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, OfNumpy, Python, Spelled, Tile
 from ..syntax import codes
@@ -178,7 +178,7 @@ def _check_operands(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) -
         if isinstance(base, ast.Name) and isinstance(scope.names.env.get(base.id), Tile):
             if isinstance(node, ast.Compare) and any(isinstance(c, ast.Constant) for c in node.comparators):
                 continue
-            raise Refuse(
+            raise Misplaced(
                 node, UNSUPPORTED, "an operator on tiles inside an expression", "give it a statement of its own"
             )
 
@@ -387,7 +387,7 @@ def _package_call(scope: Scope, node: ast.Call, qualified: str) -> str | None:
         return itemsize(scope, text) if qualified == "nl.sizeinbytes" else text
     root = qualified.partition(".")[0]
     if root in ("nl", "nisa", "ncc", "nccl") and qualified not in CALLABLE:
-        raise Refuse(
+        raise Misplaced(
             node,
             UNSUPPORTED,
             f"{qualified}(...) in an expression that is not rewritten yet",
