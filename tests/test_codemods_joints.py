@@ -174,11 +174,6 @@ def test_a_psum_tile_that_a_branch_gives_another_name_is_not_declared_again(migr
         assert any(f.message == "'p' is overwritten by a second matmul" for f in migration.outcome.findings)
 
 
-def test_starred_targets_of_anything_but_a_shape_are_a_finding():
-    outcome = rewrite(PSUM.format(lines="first, *others = (a, b, p)\n    nl.store(out, first)"))
-    assert "a starred target of an assignment" in [f.message for f in outcome.findings]
-
-
 def test_a_name_that_keeps_the_part_of_an_iteration_has_no_place(migrate):
     lines = (
         "kept = tile[:, 0, 0:8]",

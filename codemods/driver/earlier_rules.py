@@ -14,6 +14,7 @@ from ..plan.index_functions import written_out
 from ..plan.inlining.rewriting import in_place
 from ..plan.line_origins import place_in_input
 from ..plan.long_lines import fitted
+from ..plan.nested_targets import unpacked
 from ..plan.returned_outputs import returned
 from ..syntax.source import Source
 
@@ -73,15 +74,17 @@ class Unbranched:
 
 
 def unbranched(sources: Mapping[str, Source], options: Options) -> Unbranched:
-    """The modules with kernels at their top, and no functions of indices."""
-    outputs = returned(sources, options)
-    read = _read_again(sources, outputs)
+    """The modules with kernels at their top, no functions of indices, and no targets in targets."""
+    names = unpacked(sources, options)
+    read = _read_again(sources, names)
+    outputs = returned(read, options)
+    read = _read_again(read, outputs)
     moved = moved_out(read, options)
     read = _read_again(read, moved)
     plain = written_out(read, options)
     read = _read_again(read, plain)
-    steps = [outputs, moved, plain]
-    while len(steps) <= _DEPTH:  # one call may hide another
+    steps = [names, outputs, moved, plain]
+    while len(steps) <= _DEPTH + 1:  # one call may hide another
         steps.append(in_place(read, options))
         if not any(text.applied for text in steps[-1].values()):
             break

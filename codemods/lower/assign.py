@@ -46,6 +46,7 @@ from ..rules import constants
 from ..syntax import codes
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_filled
+from ..syntax.targets import is_starred
 from .access import operand
 from .call_results import named, of_call, parts_of
 from .calls import call_statement, call_value, constructed, module_function, tuple_value
@@ -59,7 +60,7 @@ from .number_tables import assign_table
 from .operator_values import is_operator, operator_value
 from .reshape import reshaped
 from .star_targets import assign_starred
-from .stores import element_text, store
+from .stores import store
 from .tensor_lists import either_tensor
 
 DESTINATION = codes.ISA_DESTINATION
@@ -327,9 +328,9 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
     parts = value if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) else None
     if parts is not None and None not in names:
         _elementwise(scope, statement, [n for n in names if n], parts.elts)
-    elif parts is not None and _is_plain(scope, target, parts):
-        _by_element(scope, target, parts)
-    elif not assign_starred(scope, target, value):
+    elif is_starred(target):
+        assign_starred(scope, target, value)
+    else:
         _unpacked(scope, target, value, names)
 
 
@@ -382,26 +383,6 @@ def _assign_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], 
 def _texts(part: Value) -> tuple[str, ...]:
     """The source expressions of one of several results."""
     return tuple(filter(None, texts(part))) if isinstance(part, Index | Grid | Mask) else (written(part),)
-
-
-def _is_plain(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> bool:
-    """Are names and elements of containers given Python values only? (Beta 2 unpacks into names alone.)"""
-    parts = [*target.elts, *value.elts]
-    tensors = any(is_computation(scope, n) or operand(scope, n) is not None for n in parts)
-    return not tensors and all(isinstance(n, ast.Name | ast.Subscript) for n in target.elts)
-
-
-def _by_element(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> None:
-    """``a[i], a[j] = a[j], a[i]``: all values first, then one element after the other."""
-    given = [scope.fresh("element") for _ in target.elts]
-    scope.apply(codes.LANGUAGE, target)
-    for name, element in zip(given, value.elts, strict=True):
-        scope.emit(f"{name} = {render(scope, element)}")
-    for name, part in zip(given, target.elts, strict=True):
-        stored = element_text(scope, part) if isinstance(part, ast.Subscript) else scope.source.segment(part)
-        scope.emit(f"{stored} = {name}")
-        if isinstance(part, ast.Name):
-            _set(scope, part.id, Python())
 
 
 def _labelled(index: Index, label: str) -> Index:

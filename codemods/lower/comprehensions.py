@@ -25,6 +25,7 @@ from ..render.support import keyed_function
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.language_subset import plainer
 from ..syntax.node_index import children, of_kinds, walk
+from ..syntax.targets import Display, one_level, stem_of, tuple_of
 from .access import operand
 from .computations import is_computation
 from .declare import creation
@@ -349,19 +350,33 @@ def _zipped(scope: Scope, node: Comprehension, target: ast.expr, call: ast.Call)
         raise Refuse(node, CODE, "a comprehension over zip(...) of another number of sequences", plainer(node))
     index = scope.fresh("index")
     elements = ", ".join(f"{source}[{index}]" for source in sources) + ("," if len(sources) == 1 else "")
-    variables = list(of_kinds(target, ast.Name))
-    text = scope.source.segment(target, [(n, _bound(scope, node, n.id)) for n in variables])
-    return _Header(before, index, f"range({shortest(sources)})", [f"{text} = ({elements})"])
+    return _Header(before, index, f"range({shortest(sources)})", _taken_apart(scope, node, target, f"({elements})"))
 
 
 def _target(scope: Scope, node: Comprehension, target: ast.expr) -> tuple[str, list[str]]:
     """The one variable of the loop for a generator, and what takes it apart where the generator has several."""
-    variables = list(of_kinds(target, ast.Name))
-    text = scope.source.segment(target, [(n, _bound(scope, node, n.id)) for n in variables])
     if isinstance(target, ast.Name):
-        return text, []
+        return _bound(scope, node, target.id), []
     item = scope.fresh("item")
-    return item, [f"{text} = {item}"]
+    return item, _taken_apart(scope, node, target, item)
+
+
+def _taken_apart(scope: Scope, node: Comprehension, target: ast.expr, value: str) -> list[str]:
+    """The assignments to the variables of a generator, of which Beta 2 takes one level at a time."""
+    names = {n: _bound(scope, node, n.id) for n in of_kinds(target, ast.Name)}
+
+    def text(element: ast.expr) -> str:
+        return scope.source.segment(element, [(n, names[n]) for n in of_kinds(element, ast.Name)])
+
+    if isinstance(target, ast.Name):
+        return [f"{text(target)} = {value}"]
+    is_tuple = isinstance(target, Display) and not any(isinstance(n, ast.Starred) for n in walk(target))
+    split = None
+    if isinstance(target, Display) and is_tuple:
+        split = one_level(target.elts, text, lambda element: scope.fresh(stem_of(element)))
+    if split is None:
+        raise Refuse(target, CODE, "a comprehension with a starred target", plainer(node))
+    return [f"{tuple_of(split[0])} = {value}", *split[1]]
 
 
 def _iterable(scope: Scope, node: ast.expr) -> str:
