@@ -192,3 +192,28 @@ def test_code_of_the_host_is_left():
     outcome = rewrite(kernel("p, (q, n) = x, (y, 1)").replace(IMPORTS, IMPORTS + host))
     assert host in outcome.source
     assert "    p = x\n    q = y\n    n = 1\n" in outcome.source
+
+
+@pytest.mark.parametrize("statement", ["(p, f), mask = places(n)", "both, mask = places(n)\n    p, f = both"])
+def test_index_vectors_in_a_tuple_in_a_tuple_are_one_finding(statement):
+    places = """\
+def places(n):
+    i_p = nl.arange(8)[:, None]
+    i_f = nl.arange(16)[None, :]
+    return (i_p, i_f), i_p < n
+
+
+"""
+    body = f"n = a.shape[0] - 8\n    {statement}\n    p, q = nl.load(a[p, f], mask=mask), x"
+    source = IMPORTS + places + KERNEL.replace("{body}", body)
+    outcome = rewrite(source)
+    said = [f.message for f in outcome.findings if f.line == source[: source.index(statement)].count("\n") + 1]
+    assert said == ["'places' returns index vectors, and a tuple in a tuple"]
+    assert objection(source, outcome, Options(), "k.py", rewrite) is None
+
+
+def test_index_vectors_that_are_shown_are_bound_one_by_one(migrate):
+    vectors = "(i, f), (p, q) = (nl.arange(8)[:, None], nl.arange(16)[None, :]), (x, y)"
+    source = IMPORTS + KERNEL.replace("{body}", f"{vectors}\n    q = nl.load(a[i, f])")
+    migration = migrate(source, {"a": TensorSpec((16, 16), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

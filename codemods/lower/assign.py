@@ -358,6 +358,7 @@ def _assign_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], 
     found = unpacked(scope, value)
     if found is None or len(found.parts) != len(names):
         return False
+    _check_no_tuple(statement, value, found)
     vectors = [isinstance(part, Index | Grid | Mask) for part in found.parts]
     bound = {name for name, vector in zip(names, vectors, strict=True) if name and not vector}
     read = {n for part in found.parts for text in _texts(part) for n in algebra.names(text)}
@@ -378,6 +379,12 @@ def _assign_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], 
             _set(scope, name, Python())
     scope.summary.dropped[statement] = {name for name, vector in zip(names, vectors, strict=True) if name and vector}
     return True
+
+
+def _check_no_tuple(statement: ast.stmt, value: ast.Call, found: Several) -> None:
+    if any(isinstance(part, Several) for part in found.parts):
+        message = f"'{ast.unparse(value.func)}' returns index vectors, and a tuple in a tuple"
+        raise Refuse(statement, codes.INDEX_VECTORS, message, "return the vectors one by one")
 
 
 def _texts(part: Value) -> tuple[str, ...]:
