@@ -92,11 +92,11 @@ def _same_partitions(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> No
 def same_sizes(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:
     """Beta 1 broadcasts dimensions of size 1, Beta 2 does not."""
     if a.dims is None or b.dims is None:
-        assert_one_shape(scope, a, b)
+        assert_one_shape(scope, node, a, b)
         return
     _same_partitions(scope, node, a, b)
     pairs = list(zip(a.dims, b.dims, strict=False))
     sizes = [(scope.constant(x), scope.constant(y)) for x, y in pairs]
     if len(a.dims) != len(b.dims) or any(x != y and (1 in (x, y) or None not in (x, y)) for x, y in sizes):
         raise Refuse(node, CODE, "operands of different shapes", "broadcast the smaller one with .ap(...)")
-    assert_one_shape(scope, a, b)
+    assert_one_shape(scope, node, a, b)

@@ -228,7 +228,7 @@ def _normalized(call: Call) -> Operand | None:
 def _rms_normalized(call: Call) -> Operand | None:
     names = [name for name in ("n", "epsilon") if name in call.arguments]
     view, w = _normalizable(call, "x", "axis", "w", "n", "epsilon"), _on_chip(call, call.arguments["w"])
-    if view is None or w is None or not _are_of_one_shape(call.scope, view, w):
+    if view is None or w is None or not _are_of_one_shape(call.scope, call.node, view, w):
         return None
     axes = tuple(range(1, len(view.dims or ())))
     given: dict[str, Operand | str] = {"x": view, "w": w, "axis": _axis_text(call, call.arguments["axis"], axes)}
@@ -272,7 +272,7 @@ def _keeps_type(scope: Scope, dtype: str | None, kind: str) -> bool:
 def _of_tiles(call: Call, a: Operand, b: Operand) -> Operand | None:
     """``a op b`` of two tiles of one shape, not both in PSUM; later versions promote their types as Beta 1 did."""
     scope = call.scope
-    if (a.perhaps_psum and b.perhaps_psum) or not _are_of_one_shape(scope, a, b):
+    if (a.perhaps_psum and b.perhaps_psum) or not _are_of_one_shape(scope, call.node, a, b):
         return None
     shows = not call.has("dtype") and shows_its_type(scope, call.node)
     dtype = promoted(scope, a.dtype, b.dtype) if shows else None
@@ -281,11 +281,11 @@ def _of_tiles(call: Call, a: Operand, b: Operand) -> Operand | None:
     return _stays(call, "tensor_tensor", {"x": a, "y": b}, a.dims, dtype)
 
 
-def _are_of_one_shape(scope: Scope, a: Operand, b: Operand) -> bool:
+def _are_of_one_shape(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> bool:
     """Have two tiles one shape, or the kernel asserts it? Functions of later versions repeat nothing."""
     if a.dims is not None and b.dims is not None:
         return len(a.dims) == len(b.dims) and all(scope.equal(m, n) for m, n in zip(a.dims, b.dims, strict=True))
     if a.dims is not None or b.dims is not None or combined_as_traced(scope, "add", a, b, None) is not None:
         return False
-    assert_one_shape(scope, a, b)
+    assert_one_shape(scope, node, a, b)
     return True

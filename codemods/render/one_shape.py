@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..analysis.instructions import Instruction
 from ..expr.values import Tile
+from ..project.own_assertions import same_shape
 from ..syntax.node_index import of_kinds
 from .shapes import literal_axes, shape_text
 from .support import combined_function, wider_shape_function
@@ -30,15 +31,46 @@ _WHOLE = {"activation_reduce", "tensor_scalar_reduce", "select_reduce", "max8", 
 """Instructions that reduce all free dimensions, however many there are."""
 
 
-def assert_one_shape(scope: Scope, a: Operand, b: Operand) -> None:
-    """The kernel asserts that two tiles have one shape, but where as many elements in a partition tell that."""
+def assert_one_shape(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:
+    """Two tiles are taken to have one shape, which the kernel asserts where nothing later would tell that they do not.
+
+    Elsewhere the instruction itself refuses tiles of others, which Beta 1 may repeat: that is said, and not asserted.
+    ``node`` is what combines them.
+    """
     shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
-    if _is_told(scope, a, b) or "" in shapes or shapes[0] == shapes[1]:
+    if "" in shapes or shapes[0] == shapes[1] or _is_asserted(scope, *shapes):
         return
-    if scope.module.program.fact(_hides_shapes):
+    told = _is_told(scope, a, b)
+    if not told and scope.module.program.fact(_hides_shapes):
         scope.assert_that(f"{shapes[0]} == {shapes[1]}", "tiles of one shape")
-    else:  # the instruction itself refuses tiles of others, which Beta 1 may broadcast
+    elif not told or _may_be_repeated(scope, node, a, b):
         scope.assume(f"{shapes[0]} == {shapes[1]}", "rewritten for tiles of one shape")
+
+
+def _is_asserted(scope: Scope, shape: str, other: str) -> bool:
+    """Does the source itself assert that two tiles have one shape?"""
+    names = [text.removesuffix(".shape") for text in (shape, other)]
+    return names != [shape, other] and names[1] in same_shape(scope.function, names[0])
+
+
+def _may_be_repeated(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> bool:
+    """May Beta 1 repeat one of two tiles: do only calls tell a size of one, or the shapes of two tensors both sizes?
+
+    Only functions of ``nl`` repeat over partitions; operators and instructions refuse it in Beta 1, too. A part of a
+    tile has the sizes that the kernel gives it.
+    """
+    if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
+        return True
+    function = scope.qualified(node.func) if isinstance(node, ast.Call) else None
+    first = 0 if (function or "").startswith("nl.") else 1
+    pairs = list(zip(a.dims, b.dims, strict=True))[first:]
+    return any(_is_open(scope, {x, y}, (a, b)) for x, y in pairs if not scope.equal(x, y))
+
+
+def _is_open(scope: Scope, sizes: set[str], tiles: tuple[Operand, Operand]) -> bool:
+    """Is one of two sizes that of a whole tile which is not known, or are they sizes of two tensors?"""
+    own = {f"{tile.like}[{d}]" for tile in tiles if tile.like for d in range(len(tile.dims or ()))}
+    return not own.isdisjoint(sizes) or sizes <= set(scope.sizes.told.alike.values())
 
 
 def combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction | None:

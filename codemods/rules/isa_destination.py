@@ -10,9 +10,11 @@ or of the destination, then. ``x.view(t)`` names its shape, and the kernel asser
 transposes where the source does not tell it. A reduction over axes that only a trace tells is one over the last
 dimensions, as the documentation of Beta 1 asks: the kernel asserts it.
 
-Safe: the instruction is the same. Left alone: results whose shape or type the source does not tell, those of one
-partition in a place of several, and parts of tiles from partitions that no engine reaches (Beta 1 moved them): where
-the source does not tell the partition, or that a transpose out of PSUM is small, a note says what is taken for true.
+Safe: the instruction is the same. Two tiles of ``tensor_tensor`` whose shapes the source does not tell are taken to be
+equal, as a note says: Beta 1 repeated a column, Beta 2 refuses it. Left alone: results whose shape or type the source
+does not tell, those of one partition in a place of several, and parts of tiles from partitions that no engine reaches
+(Beta 1 moved them): where the source does not tell the partition, or that a transpose out of PSUM is small, a note says
+what is taken for true.
 
 Declared: instructions more, and the same numbers, where no tile has an address. What is computed for a larger
 destination is in a tile of its own, and copied. A ``dtype=`` that the source does not prove to be the destination's is
@@ -41,13 +43,13 @@ from ..lower.access import operand as operand_of
 from ..lower.choices_of_tiles import TILES_OR_NUMBERS, tile_or_number
 from ..lower.compute import Call, copy_of, in_sbuf, materialized
 from ..lower.products import cut_product, operand_masks
+from ..lower.repeated_operands import repeated_operands, take_one_shape
 from ..render.clipping import cut, kept
 from ..render.dtypes import promotion, type_name
 from ..render.expressions import render, render_named
-from ..render.one_shape import combined_as_traced
-from ..render.patterns import common_dims, of_rank, permuted, repeated, spread
+from ..render.patterns import of_rank, permuted
 from ..render.shapes import literal_axes, reduced_axes, shape_text
-from ..render.support import product_function, reduced_axes_function, reduced_shape_function
+from ..render.support import reduced_axes_function, reduced_shape_function
 from ..syntax import codes
 from ..syntax.node_index import walk
 from ..syntax.nodes import is_shape
@@ -133,6 +135,7 @@ def scalar_tensor_tensor(call: Call) -> Instruction:
     order = ("data", "op0", "operand0", "op1", "operand1", "reverse0", "reverse1")
     instruction = like(call, "scalar_tensor_tensor", order, "data")
     other = dict(instruction.arguments)["operand1"]
+    take_one_shape(call, instruction, "data", "operand1")
     if not instruction.explicit:
         instruction = _promoted(call, instruction, other)
     return instruction
@@ -149,43 +152,10 @@ def tensor_tensor(call: Call) -> Instruction:
     given = dict(instruction.arguments)
     a, b = given["data1"], given["data2"]
     if isinstance(a, Operand) and isinstance(b, Operand):
-        instruction = _repeated(call, instruction, a, b)
+        instruction = repeated_operands(call, instruction, a, b)
         if not instruction.explicit:
             instruction = _promoted(call, replace(instruction, dtype=a.dtype), b)
     return instruction
-
-
-def _repeated(call: Call, instruction: Instruction, a: Operand, b: Operand) -> Instruction:
-    """``tensor_tensor`` of operands with free dimensions of size 1, which Beta 1 repeated: they have a step of 0."""
-    dims = common_dims(call.scope, [a, b])
-    if dims is None:
-        return _column_repeated(call, instruction, a, b)
-    wide = {"data1": spread(call.scope, call.node, a, dims), "data2": spread(call.scope, call.node, b, dims)}
-    given = [(n, wide.get(n, value)) for n, value in instruction.arguments]
-    return replace(instruction, arguments=given, dims=dims, like=a.like if a is wide["data1"] else b.like)
-
-
-def _column_repeated(call: Call, instruction: Instruction, a: Operand, b: Operand) -> Instruction:
-    """The same of a (partitions, 1) operand beside one of another rank, or of any: it has a step of 0 in all of it."""
-    for name, column, other in (("data2", b, a), ("data1", a, b)):
-        sizes = other.dims
-        if column.dims is None or not _is_column(call, column):
-            continue
-        if sizes is None and other.like:
-            sizes = column.dims[0], f"{product_function(call.scope)}({other.like}[1:])"
-        if sizes is not None:
-            wide = repeated(call.scope, call.node, column, sizes)
-            given = [(n, wide if n == name else value) for n, value in instruction.arguments]
-            return replace(instruction, arguments=given, dims=other.dims, like=other.like)
-    named = dict(instruction.arguments)
-    operator, _, token = str(named["op"]).rpartition(".")
-    plain = operator == call.scope.nl and "engine" not in named and not call.scope.memory.direct
-    traced = combined_as_traced(call.scope, token, a, b, instruction.dtype) if plain else None
-    return instruction if traced is None else replace(traced, explicit=instruction.explicit)
-
-
-def _is_column(call: Call, operand: Operand) -> bool:
-    return len(operand.dims or ()) > 1 and all(call.scope.constant(size) == 1 for size in (operand.dims or ())[1:])
 
 
 @lowers(CODE, "nisa.tensor_tensor_scan")

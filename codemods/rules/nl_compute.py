@@ -22,11 +22,11 @@ it is declared (with -0.0 for sums, an infinity for the largest and the smallest
 that another function declares is *review*.
 
 Safe: the instruction computes the same in fp32 and rounds once. Two operands of shapes that the source does not tell
-are taken to be equal, and Beta 2 refuses them where they are not (the kernel asserts it where reductions of several
-dimensions would hide it); where one of them is what a reduction over axes that a parameter names has left, a function
-that the rewrite adds looks which one is repeated. An operand of one partition is copied to all of them first. A
-division is *review* (``--unsafe`` writes it): it becomes a reciprocal and a multiplication, and its last bit may
-differ; a division by a power of two is exact.
+are taken to be equal, as a note says, and Beta 2 refuses them where they are not (the kernel asserts it where
+reductions of several dimensions would hide it); where one of them is what a reduction over axes that a parameter names
+has left, a function that the rewrite adds looks which one is repeated. An operand of one partition is copied to all of
+them first. A division is *review* (``--unsafe`` writes it): it becomes a reciprocal and a multiplication, and its last
+bit may differ; a division by a power of two is exact.
 
 Declared: 1 ULP of the result's type for a division by a tile, 2 ULP by a number. Quotient, reciprocal and product are
 each rounded to the nearest, so that before its last rounding the product is less than a unit away from the quotient,
