@@ -126,7 +126,7 @@ def _nki_reports(
         ended(report)
     for index, report in skipped.items():  # what no kernel needs in another way is none of ours
         if results[index] is report or (results[index].status == "unchanged" and not results[index].findings):
-            results[index] = _with_backlog(report, options.target)
+            results[index] = _with_backlog(report, options)
     return [results[index] for index in sorted(results)]
 
 
@@ -194,9 +194,9 @@ def word_of(options: Options) -> bytes:
     return WORD if is_other or version(options.target) == OLDEST else NKI
 
 
-def _with_backlog(skipped: Report, target: str) -> Report:
-    """The report on a file without Beta 1: what an earlier rewrite has left in it, if anything."""
-    from nki_migrate.codemods.driver.backlog import backlog, may_have_backlog
+def _with_backlog(skipped: Report, options: Options) -> Report:
+    """The report on a file that does not import Beta 1: what of it is left in there, if anything."""
+    from nki_migrate.codemods.driver.backlog import backlog, importing_beta2, may_have_backlog, written_in_beta1
 
     data = python_source(skipped.path, skipped.before or b"")
     if b"nki" not in data:
@@ -206,7 +206,11 @@ def _with_backlog(skipped: Report, target: str) -> Report:
         tree = parsed(data)[1] if may_have_backlog(text) else None
     except FileError:
         return skipped
-    findings = tuple(backlog(text, tree, target)) if tree is not None else ()
+    if tree is None:
+        return skipped
+    sources = {source_name(skipped.path): text}
+    old = written_in_beta1(importing_beta2(sources, options), sources, options)
+    findings = tuple(old.values()) or tuple(backlog(text, tree, options.target))
     return Report(skipped.path, "unchanged", None, findings, before=data, after=data) if findings else skipped
 
 

@@ -1,9 +1,13 @@
-"""What an earlier rewrite has left in a file that imports Beta 2 by now: found again until someone resolves it."""
+"""What is Beta 1 in a file that imports Beta 2: what an earlier rewrite has left, or all but its imports.
+
+It is found again until someone resolves it.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from nki_migrate.runtime.spec import beta1, beta2
@@ -12,7 +16,10 @@ from nki_migrate.runtime.spec.versions import OLDEST, Version, version
 from ..emit.mark_groups import lines_behind
 from ..emit.marks import marked
 from ..expr.tables import beta2_has, beta2_lacks, refusal_note
-from ..model import NOT_THE_SAME, Finding
+from ..ladder.beta1_forms import of_beta1
+from ..ladder.program import Program, program_of
+from ..model import NOT_THE_SAME, Finding, Options
+from ..project.namespaces import namespaces
 from ..syntax.codes import UNSUPPORTED as CODE
 from ..syntax.mark_text import WORD
 from ..syntax.names import BETA2, Import, canonical, dotted, imports
@@ -25,6 +32,25 @@ _ROOTS = {module: root for root, module in BETA2.items()}
 def may_have_backlog(text: str) -> bool:
     """Does a text import Beta 2, or hold a mark? Only then it needs to be parsed."""
     return WORD in text or _IMPORT.search(text) is not None
+
+
+def importing_beta2(sources: Mapping[str, str], options: Options) -> Program:
+    """The files that import Beta 2, or hold a mark."""
+    return program_of({path: text for path, text in sources.items() if may_have_backlog(text)}, options)
+
+
+def written_in_beta1(program: Program, sources: Mapping[str, str], options: Options) -> dict[str, Finding]:
+    """The files of ``program`` that import Beta 2 alone and are written in Beta 1, each with its finding.
+
+    There is none if the user says of what version they are. A module ``nki`` among ``sources`` is none of NKI's.
+    """
+    found = {}
+    for path, rung in program.rungs.items() if not options.source else ():
+        shown = of_beta1(program, path)
+        imported = namespaces(rung.tree, path, sources) if shown is not None else None
+        if shown is not None and imported is not None and imported.beta2 and not imported.is_both:
+            found[path] = shown.finding(imported.beta2)
+    return found
 
 
 def backlog(text: str, tree: ast.Module, target: Version | str) -> list[Finding]:

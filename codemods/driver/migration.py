@@ -15,6 +15,7 @@ from ..model import Asserted, Decision, Options, Outcome
 from ..project.vendor_kernels import Homes
 from ..syntax.node_index import tree_of, trees_kept, walk
 from . import module
+from .backlog import importing_beta2, written_in_beta1
 from .plugins import prepared
 
 
@@ -46,10 +47,13 @@ def _rewritten_together(
 ) -> dict[str, Outcome]:
     """:func:`rewrite_together` behind plugins and renames."""
     outcomes = module.rewrite_together(sources, replace(options, source=""), homes)
+    later = importing_beta2(sources, options)
+    left = written_in_beta1(later, sources, options)
+    outcomes |= {path: Outcome(sources[path], (finding,)) for path, finding in left.items()}
     if version(options.target) == OLDEST:
         return outcomes
-    program = program_of({path: outcome.source for path, outcome in outcomes.items()}, options)
-    climbing = _climbing(sources, program, options)
+    program = program_of({path: outcome.source for path, outcome in outcomes.items()}, options, later)
+    climbing = _climbing({path: text for path, text in sources.items() if path not in left}, program, options)
     found = climbed(outcomes, sources, options, climbing, program)
     return {path: _with_version(outcome, sources[path], climbing.get(path)) for path, outcome in found.items()}
 
@@ -84,7 +88,7 @@ def _climbing(sources: Mapping[str, str], program: Program, options: Options) ->
     rungs = program.rungs
     old = program_of({path: text for path, text in sources.items() if text != rungs[path].text}, options).rungs
     brought = {path for path, rung in old.items() if not rung.has_nki and rungs[path].has_nki}
-    ours = brought | {path for path, rung in rungs.items() if rung.is_nki}
+    ours = brought | {path for path in sources if rungs[path].is_nki}
     migrated = {path for path in ours if _was_beta1(sources[path])}
     theirs = {path: rungs[path].text for path in ours - migrated}
     found = sources_of(theirs, options, program) if theirs else {}

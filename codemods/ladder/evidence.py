@@ -70,7 +70,7 @@ def before(source: Source, version: Version, line: int, what: str) -> Source:
 
 def _shown(rung: Rung) -> Iterator[tuple[int, str, list[Version]]]:
     """Lines, what stands there, and the versions that have it, where not all do."""
-    for node, name in _named(rung):
+    for node, name in named(rung):
         above = rung.parents.get(node)
         call = above if isinstance(above, ast.Call) and above.func is node else None
         entries = {item: beta2.symbol(name, item) for item in VERSIONS}
@@ -85,7 +85,7 @@ def _shown(rung: Rung) -> Iterator[tuple[int, str, list[Version]]]:
             yield from _keywords(call, name, having)
 
 
-def _named(rung: Rung) -> Iterator[tuple[ast.Name | ast.Attribute, str]]:
+def named(rung: Rung) -> Iterator[tuple[ast.Name | ast.Attribute, str]]:
     """What means something of NKI, the longest names only."""
     for node in rung.read:
         name, above = rung.qualified(node) if node not in rung.left else "", rung.parents.get(node)

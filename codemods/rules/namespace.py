@@ -14,6 +14,11 @@ lacks, or of the package that it is in.
 A module that imports both namespaces is left alone, with one finding: it serves both versions (a ``try``, a version or
 a flag decides which it imports), or is half migrated.
 
+A module that imports ``nki`` alone and is written in Beta 1 (somebody has changed its imports by hand) is left alone,
+with one finding, which says what no version of Beta 2 has (``nl.arange``, a mask, the value of an instruction, an
+assignment to a tile), and how the imports were. What only Beta 2 has shows that a file is none of these; so does
+``--from``.
+
 A module that host code still needs of Beta 1 (``nl.nc``), and kernels of Beta 2, is imported of both: the old one under
 a name of its own (``nl_beta1``) that the host code gets. Where kernel code is left alone, its names are to be Beta 2's.
 

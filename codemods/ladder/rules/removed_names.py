@@ -3,7 +3,8 @@
 Why: 0.3 has neither ``par_dim`` (0.2: its argument), nor ``nki.tensor`` (``nki.meta.tensor``), nor ``sbuf``, ``psum``
 and ``hbm`` without an import.
 
-Safe: these were other names of the same.
+Safe: these were other names of the same. Left alone: ``par_dim`` behind another size (``(4, nl.par_dim(128), 512)``),
+for that was one of blocks in Beta 1, and one of partitions in 0.2.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import ast
 from ...syntax.drafts import Edit
 from ...syntax.name_scopes import OTHER
 from ..answers import Answer, Left, rewritten
+from ..beta1_forms import is_behind_blocks
 from ..facts import Facts
 
 CODE = "NKV029"
@@ -37,6 +39,11 @@ def _call(facts: Facts, node: ast.Call) -> Answer:
         return Left("nl.unique_name is gone", "write a name")
     if name != "nki.language.par_dim":
         return None
+    if is_behind_blocks(facts.rung, node):
+        message = (
+            "nl.par_dim is gone, and 0.2 took the size in front of it for that of partitions, Beta 1 for that of blocks"
+        )
+        return Left(message, "make a list of tiles, or put the size of partitions first")
     text = facts.text_of(node) if len(node.args) == 1 and not node.keywords else None
     inner = text.arguments[0] if text is not None else None
     if text is None or inner is None or "#" in facts.rung.segment(node):
