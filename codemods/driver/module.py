@@ -22,6 +22,7 @@ from ..plan import dead_names, early_assertions, support_imports
 from ..plan.grids.rewriting import Relaunched
 from ..plan.keyword_arguments import expand
 from ..plan.variable_arguments import name_arguments
+from ..project import star_imports
 from ..project.beta1_aliases import MODULES
 from ..project.links import around, imported, importing
 from ..project.module_plan import Position, Premises, Resized
@@ -94,7 +95,9 @@ def _rewritten(sources: Mapping[str, str], options: Options, homes: Mapping[str,
         imports[path] = _imports_moved(source, homes.get(path, {}), options)
         new = Source(imports[path].text, path) if imports[path].count else source
         found = namespaces(new.tree, path, given)
-        if found.is_both:
+        if (left := imports[path].left) is not None:
+            outcomes[path] = Outcome(source.text, (left,))
+        elif found.is_both:
             imports[path] = Renamed(source.text)
             outcomes[path] = _of_both(
                 program_of({path: source}, options).modules[path], namespaces(source.tree, path, given)
@@ -129,10 +132,17 @@ def with_imports(text: str, homes: Homes, options: Options) -> str:
 
 
 def _imports_moved(source: Source, homes: Homes, options: Options) -> Renamed:
-    """A module with the imports of ``neuronxcc``'s kernels rewritten whose homes are known well enough."""
+    """A module with star imports of NKI written out, and with the imports of ``neuronxcc``'s kernels rewritten.
+
+    Those change whose homes are known well enough.
+    """
     if not options.enabled(IMPORTS):
         return Renamed(source.text)
-    return renamed(source, homes, unsafe=options.unsafe)
+    stars = star_imports.named(source)
+    if stars.left is not None:
+        return Renamed(source.text, left=stars.left)
+    moved = renamed(Source(stars.text) if stars.count else source, homes, unsafe=options.unsafe)
+    return replace(moved, count=moved.count + stars.count)
 
 
 def _counted(outcome: Outcome, imports: Renamed) -> Outcome:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..expr.emission import Refuse
+from ..model import Finding
 from ..syntax import codes
 from ..syntax.module_level import definitions_around, module_definitions
 from ..syntax.names import Import, dotted
@@ -239,11 +240,15 @@ def _package_names(home: str, files: Collection[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Renamed:
-    """A module's text with imports of the new modules; how many, and the definitions that they stand in."""
+    """A module's text with imports of the new modules; how many, and the definitions that they stand in.
+
+    ``left`` says why nothing of the module can be read.
+    """
 
     text: str
     count: int = 0
     touched: frozenset[str] = frozenset()
+    left: Finding | None = None
 
 
 def renamed(source: Source, found: Homes, *, unsafe: bool) -> Renamed:

@@ -110,7 +110,11 @@ def _harness(module: Module, function: ast.FunctionDef, node: ast.expr, name: st
     is_plain = not named_again(module, node) and not called_by_kernel(module, function)
     if not is_plain or not module.options.unsafe:
         raise harness(module, node, name, is_review=is_plain)
-    _launch_plainly(module, function, node, HOST_CODE)
+    behind = function.decorator_list[function.decorator_list.index(node) + 1 :]
+    if any(module.symbols.decorator(decorator) in {"nki.jit", *HARNESSES} for decorator in behind):
+        _drop(module, function, node, HOST_CODE)  # the other one makes the kernel
+    else:
+        _launch_plainly(module, function, node, HOST_CODE)
 
 
 def _launch_plainly(module: Module, function: ast.FunctionDef, node: ast.expr, code: str) -> None:
@@ -142,11 +146,11 @@ def _short(module: Module, node: ast.expr) -> None:
         module.plan.edits.expressions[node] = text.replace("neuronxcc.", "", 1)
 
 
-def _drop(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
-    if not module.options.enabled(CODE):
-        raise Refuse(node, CODE, *module.options.disabled(CODE))
+def _drop(module: Module, function: ast.FunctionDef, node: ast.expr, code: str = CODE) -> None:
+    if not module.options.enabled(code):
+        raise Refuse(node, code, *module.options.disabled(code))
     module.plan.edits.dropped_decorators.add(node)
-    module.plan.applied[CODE] += 1
+    module.plan.applied[code] += 1
     module.plan.touched.add(function.name)
 
 

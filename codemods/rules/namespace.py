@@ -11,6 +11,9 @@ the calls fit it, the import is of that module: spelled as other files do, else 
 by its packages or its place below ``src``. ``--module OLD=NEW`` says what takes the place of any module that Beta 2
 lacks, or of the package that it is in.
 
+``from neuronxcc.nki.language import *`` becomes the import of the names that the module reads. A module is left alone of
+which a star import does not tell what it gives: where nothing is read of it, or a name that Python has, too (``min``).
+
 A module that imports both namespaces is left alone, with one finding: it serves both versions (a ``try``, a version or
 a flag decides which it imports), or is half migrated.
 
@@ -38,7 +41,7 @@ from nki_migrate.runtime.spec.beta2_language import LIBRARIES
 from nki_migrate.runtime.spec.launchers import OUTPUT_HARNESSES
 
 from ..expr.emission import New, Refuse
-from ..expr.tables import beta2_has
+from ..expr.tables import beta2_has, beta2_lacks
 from ..model import KEPT
 from ..project import leftovers
 from ..project.beta1_aliases import MODULES, beta1_aliases
@@ -46,7 +49,7 @@ from ..project.program import Module
 from ..project.usage import names_left
 from ..project.vendor_kernels import CODE, home_of, under_review
 from ..syntax.import_blocks import Block, import_blocks, parts_of_try
-from ..syntax.names import BETA2, Import, canonical
+from ..syntax.names import BETA2, Import, canonical, dotted
 
 GOLDENS = ("load_store", "shipped_kernels")
 _PACKAGES = {"neuronxcc", "ncc"}
@@ -204,13 +207,19 @@ def _beta2(module: Module, statement: ast.Import | ast.ImportFrom, item: Import,
         return [
             f"import {target}" if item.name == target.split(".")[0] == target else f"import {target} as {item.name}"
         ]
-    if rest and root in MODULES and (beta2_has(path) or path == "nki.jit"):
+    if rest and root in MODULES and (beta2_has(path) or path == "nki.jit" or _is_read(module, item, path)):
         bound = f" as {item.name}" if item.name != rest else ""
         return [f"from {MODULES[root]} import {rest}{bound}"]
     old, home = home_of(module.premises.homes, item)
     if home is not None and home.module:
         raise under_review(statement, item, old, home)
     raise _kept(statement, item)
+
+
+def _is_read(module: Module, item: Import, path: str) -> bool:
+    """Has Beta 2 a function, too, and have rules read every use of it that is left?"""
+    left = {chain[0] for node, _ in leftovers.left_names(module) if (chain := dotted(node)) is not None}
+    return not beta2_lacks(path) and item.name not in left
 
 
 def _kept(statement: ast.Import | ast.ImportFrom, item: Import) -> Refuse:
