@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 from first_rung import Options, rewrite
 from nki_migrate.guard import complete, objection
@@ -43,6 +45,16 @@ WRITTEN = {
     "in itself": source("row = lambda t: t * 4", "row(row(t)) + nl.arange(16)[:, None]"),
     "a dictionary": source("rows_of = {'all': lambda t: t * 16 + nl.arange(16)[:, None]}", "rows_of['all'](t)"),
     "a nested function": source("def row(t):\n        return t * 16 + nl.arange(16)[:, None]"),
+    "of a vector of the kernel": source("i = nl.arange(16)[:, None]\n    def row(t):\n        return t * 16 + i"),
+    "of a vector that it gets": source(
+        "i = nl.arange(16)[:, None]\n    def row(v, t):\n        return t * 16 + v", "row(i, t)"
+    ),
+    "of a vector made of another one": source(
+        "j = nl.arange(16)\n    i = j[:, None]\n    def row(t):\n        return t * 16 + i"
+    ),
+    "with names for parts of it": source(
+        "i = nl.arange(16)[:, None]\n    def row(t):\n        n = t * 4\n        m = n * 4\n        return m + i"
+    ),
     "of the module": source("pass", top="row = lambda t: t * 16 + nl.arange(16)[:, None]\n"),
 }
 
@@ -52,6 +64,28 @@ def test_what_a_function_of_indices_computes_stands_where_it_is_called(migrate, 
     migration = migrate(WRITTEN[what], {"x": TensorSpec((32, 8), "float32", "normal")})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     assert "lambda" not in migration.outcome.source and "row(" not in migration.outcome.source
+
+
+BOUNDS = ("i < rows - t * 16", "t * 16 + i < rows", "(i < rows - t * 16) & (f < columns - 3)")
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("steps", ["", "n = rows - t * 16\n        "])
+@pytest.mark.parametrize("rows", [32, 40])
+def test_a_function_of_a_mask_is_the_mask_that_it_computes(migrate, bound, steps, rows):
+    text = source("i = nl.arange(16)[:, None]\n    pass", "t * 16 + i").replace("rows // 16", "(rows + 15) // 16")
+    named = bound.replace("rows - t * 16", "n") if steps else bound
+    function = f"def valid(t):\n        {steps}return {named}"
+    called, by_hand = (
+        text.replace("    pass", f"    {first}")
+        .replace("f])", f"f], mask={mask})")
+        .replace("=tile", f"=tile, mask={mask}")
+        for first, mask in ((function, "valid(t)"), ("pass", f"({bound})"))
+    )
+    migration = migrate(called, {"x": TensorSpec((rows, 8), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    written = rewrite(by_hand.replace("    pass\n", "")).source
+    assert ast.dump(ast.parse(migration.outcome.source)) == ast.dump(ast.parse(written))
 
 
 VECTOR = "row = lambda t: t * 16 + nl.arange(16)[:, None]"
@@ -66,6 +100,21 @@ LEFT = {
     "called in a comprehension": source(f"{VECTOR}\n    found = [row(t) for t in range(3)]"),
     "an argument that does something": source(VECTOR, "row(print(t))"),
 }
+VECTORS = "i = nl.arange(16)[:, None]"
+LEFT_FUNCTIONS = {
+    "a name bound twice": source(f"{VECTORS}\n    def row(t):\n        t = t * 16\n        return t + i"),
+    "a step that does something": source(f"{VECTORS}\n    def row(t):\n        print(t)\n        return t * 16 + i"),
+    "a call in a step": source(
+        f"{VECTORS}\n    def row(t):\n        n = g(t)\n        return n + i", top="from g import g"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LEFT_FUNCTIONS)
+def test_a_function_that_does_more_than_name_what_it_computes_is_not_written_out(what):
+    outcome = complete(LEFT_FUNCTIONS[what], rewrite(LEFT_FUNCTIONS[what]), Options())
+    assert objection(LEFT_FUNCTIONS[what], outcome, Options(), "old.py", rewrite) is None or outcome.findings
+    assert outcome.findings
 
 
 @pytest.mark.parametrize("what", LEFT)

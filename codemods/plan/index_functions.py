@@ -1,8 +1,9 @@
 """Functions of indices, written out where they are called: lambdas, dictionaries of lambdas, and nested functions.
 
 With ``row = lambda t: t * 128 + nl.arange(128)[:, None]``, ``x[row(t)]`` is ``x[t * 128 + nl.arange(128)[:, None]]``.
-Beta 2 has neither lambdas nor index vectors, and a vector is rewritten where it indexes. A closure reads the values
-that its names have when it is called, and so does the text of its body in that place.
+Beta 2 has neither lambdas nor index vectors, and a vector is rewritten where it indexes, or bounds a mask. A closure
+reads the values that its names have when it is called, and so does the text of its body in that place. What a function
+computes of the vectors of its kernel may have steps, ``n = rows - t * 128``: these are written out, too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..syntax.codes import INDEX_VECTORS as CODE
 from ..syntax.local_names import bound_here, local_names, own_statements
 from ..syntax.module_level import module_statements
 from ..syntax.node_index import children, of_kinds, walk
-from ..syntax.nodes import first_line, is_name, positional_parameters, returned_expression
+from ..syntax.nodes import first_line, is_name, positional_parameters
 from ..syntax.source import Source
 from .edited_text import EditedText, arranged
 from .line_origins import Edit, Line, comments, edited, lines_of, margin_of
@@ -35,12 +36,21 @@ _ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute)
 
 @dataclass(frozen=True)
 class _Function:
-    """A function that only computes an expression of its parameters, and the statement that binds it in ``owner``."""
+    """A function that only computes an expression of its parameters, and the statement that binds it in ``owner``.
+
+    ``steps`` are names that it gives to parts of that, in their order.
+    """
 
     owner: Owner
     statement: ast.stmt
     node: ast.Lambda | ast.FunctionDef
     body: ast.expr
+    steps: tuple[tuple[str, ast.expr], ...] = ()
+
+    @property
+    def parts(self) -> list[ast.expr]:
+        """All that it computes."""
+        return [*(value for _, value in self.steps), self.body]
 
 
 def written_out(sources: Mapping[str, Source], options: Options) -> dict[str, EditedText]:
@@ -61,7 +71,7 @@ def _may_have(source: Source) -> bool:
     )
     words = any(word in source.text for word in ("arange", "mgrid", "ds(", "slice("))
     functions = of_kinds(source.tree, ast.FunctionDef)
-    return lambdas or (words and any(returned_expression(n) is not None for n in functions))
+    return lambdas or (words and any(_of_expressions(source.tree, n) is not None for n in functions))
 
 
 @dataclass
@@ -107,25 +117,24 @@ class _Writing:
         if isinstance(owner, ast.FunctionDef):
             bound.update(a.arg for a in of_kinds(owner.args, ast.arg))
         for statement in owner.body:
-            for name, key, node, value in self._bound(owner, statement):
-                plain = not any(isinstance(part, _SCOPES) for part in walk(value))
+            for name, key, function in self._bound(owner, statement):
+                plain = not any(isinstance(part, _SCOPES) for value in function.parts for part in walk(value))
                 if bound[name] == 1 and plain and (key is None or self._is_only_called(owner, name)):
-                    yield name, key, _Function(owner, statement, node, value)
+                    yield name, key, function
 
-    def _bound(
-        self, owner: Owner, statement: ast.stmt
-    ) -> Iterator[tuple[str, object, ast.Lambda | ast.FunctionDef, ast.expr]]:
-        """The functions that a statement binds: name, key in a dictionary, function, and what it computes."""
+    def _bound(self, owner: Owner, statement: ast.stmt) -> Iterator[tuple[str, object, _Function]]:
+        """The functions that a statement binds: name, key in a dictionary, function."""
         if isinstance(statement, ast.FunctionDef):
-            value = returned_expression(statement)
-            is_index = value is not None and (self._is_slice(value) or self._is_inner_vector(owner, value))
-            if value is not None and is_index and self._is_pure(value):
-                yield statement.name, None, statement, value
+            function = _of_expressions(owner, statement)
+            if function is not None and all(map(self._is_pure, function.parts)):
+                is_slice = not function.steps and self._is_slice(function.body)
+                if is_slice or self._is_inner_vector(owner, function):
+                    yield statement.name, None, function
         elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target = statement.targets[0]
             for key, node in _lambdas(statement.value) if isinstance(target, ast.Name) else ():
                 assert isinstance(target, ast.Name)
-                yield target.id, key, node, node.body
+                yield target.id, key, _Function(owner, statement, node, node.body)
 
     @staticmethod
     def _is_only_called(owner: Owner, name: str) -> bool:
@@ -154,17 +163,40 @@ class _Writing:
             argument.arg == "slice" for argument in of_kinds(self.module.source.tree, ast.arg)
         )
 
-    def _is_inner_vector(self, owner: Owner, value: ast.expr) -> bool:
-        """Does a function in a function return a vector? Those of modules are followed where they are called."""
+    def _is_inner_vector(self, owner: Owner, function: _Function) -> bool:
+        """Does a function in a function compute with vectors? Those of modules are followed where they are called."""
         if not isinstance(owner, ast.FunctionDef):
             return False
-        parts = [n.func if isinstance(n, ast.Call) else n for n in walk(value)]
-        named = [n for n in parts if isinstance(n, ast.Attribute | ast.Name)]
-        if any(self.module.symbols.host_name(n) in _VECTORS for n in named):
+        named = [n for value in function.parts for n in of_kinds(value, ast.Attribute, ast.Name)]
+        if any(self._is_known(n, _VECTORS) for n in named) or any(map(self._calls_function, function.parts)):
             return True
+        assert isinstance(function.node, ast.FunctionDef)
+        calls = (c for c in of_kinds(owner, ast.Call) if is_name(c.func, function.node.name))
+        given = [v for call in calls for v in (*call.args, *(keyword.value for keyword in call.keywords))]
+        return not self._vectors_of(owner).isdisjoint(n.id for n in (*named, *given) if isinstance(n, ast.Name))
+
+    def _calls_function(self, value: ast.expr) -> bool:
+        """Does an expression call a function of indices?"""
         known = {name for _, name, _ in self.functions}
         called = {c.func.value if isinstance(c.func, ast.Subscript) else c.func for c in of_kinds(value, ast.Call)}
         return any(isinstance(n, ast.Name) and n.id in known for n in called)
+
+    def _vectors_of(self, owner: ast.FunctionDef) -> set[str]:
+        """The names that a function binds to vectors, or to what it makes of vectors without a call."""
+        bound = [s for s in own_statements(owner.body) if isinstance(s, ast.Assign)]
+        vectors: set[str] = set()
+        while True:
+            made = {name for s in bound if self._is_of_vectors(s.value, vectors) for name in bound_here(s)}
+            if made <= vectors:
+                return vectors
+            vectors |= made
+
+    def _is_of_vectors(self, value: ast.expr, vectors: Collection[str]) -> bool:
+        """Does an expression make vectors: no calls but of ``nl.arange`` and the like, and at least one vector?"""
+        if any(not self._is_known(c.func, _VECTORS) for c in of_kinds(value, ast.Call)):
+            return False
+        parts = list(of_kinds(value, ast.Name, ast.Attribute))
+        return any(is_name(n, v) for n in parts for v in vectors) or any(self._is_known(n, _VECTORS) for n in parts)
 
     def _write(self, node: ast.AST, around: tuple[ast.FunctionDef, ...]) -> None:
         """Write out the calls in code, the outermost of those that stand in each other."""
@@ -187,13 +219,16 @@ class _Writing:
         given = _arguments(call, function.node) if function is not None and depth else None
         if function is None or given is None or not all(self._is_pure(value) for value in given.values()):
             return None
-        if not self._reads_the_same(function, around) or any(map(self._hands_on, [function.body, *given.values()])):
+        if not self._reads_the_same(function, around) or any(map(self._hands_on, [*function.parts, *given.values()])):
             return None
         texts = {}
         for name, value in given.items():
             text = self._text(value, around, known, depth - 1)
             texts[name] = text if isinstance(value, _ATOMS) else f"({text})"
         self.uses[function.statement] += 1
+        for name, value in function.steps:
+            text = self._text(value, around, texts, depth - 1)
+            texts[name] = text if isinstance(value, _ATOMS) else f"({text})"
         text = self._text(function.body, around, texts, depth - 1)
         return text if isinstance(function.body, _ATOMS) else f"({text})"
 
@@ -240,8 +275,8 @@ class _Writing:
 
     def _reads_the_same(self, function: _Function, around: tuple[ast.FunctionDef, ...]) -> bool:
         """Do the names that a function reads mean the same where it is called?"""
-        own = {a.arg for a in positional_parameters(function.node)}
-        read = {n.id for n in of_kinds(function.body, ast.Name)} - own
+        own = {*(a.arg for a in positional_parameters(function.node)), *(name for name, _ in function.steps)}
+        read = {n.id for value in function.parts for n in of_kinds(value, ast.Name)} - own
         at = around.index(function.owner) + 1 if isinstance(function.owner, ast.FunctionDef) else 0
         between = around[at:] if isinstance(function.owner, ast.FunctionDef) else around
         return not any(read & local_names(self.module.source.text, inner) for inner in between)
@@ -290,6 +325,22 @@ class _Writing:
     def _is_written_out(self, name: ast.Name) -> bool:
         at, _ = self.module.source.span(name)
         return any(edit.start <= at < edit.end for edit in self.edits)
+
+
+def _of_expressions(owner: Owner, function: ast.FunctionDef) -> _Function | None:
+    """A function that gives names to expressions, each once, and returns one; ``None`` for any other."""
+    *steps, last = function.body[ast.get_docstring(function, clean=False) is not None :] or [function]
+    if not isinstance(last, ast.Return) or last.value is None or function.decorator_list:
+        return None
+    taken = {a.arg for a in of_kinds(function.args, ast.arg)}
+    named: list[tuple[str, ast.expr]] = []
+    for step in steps:
+        target = step.targets[0] if isinstance(step, ast.Assign) and len(step.targets) == 1 else None
+        if not isinstance(step, ast.Assign) or not isinstance(target, ast.Name) or target.id in taken:
+            return None
+        taken.add(target.id)
+        named.append((target.id, step.value))
+    return _Function(owner, function, function, last.value, tuple(named))
 
 
 def _lambdas(value: ast.expr) -> Iterator[tuple[object, ast.Lambda]]:

@@ -28,6 +28,7 @@ from ..syntax import codes
 CODE = codes.INDEX_VECTORS
 GOLDENS = (
     "index_functions",
+    "mask_functions",
     "index_vectors",
     "index_three_axes",
     "index_strided",

@@ -1,0 +1,7 @@
+"""What the kernel computes."""
+
+import numpy as np
+
+
+def grown(x):
+    return 2 * np.exp(x.astype(np.float32))
