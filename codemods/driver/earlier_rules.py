@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from ..model import Options, Outcome
@@ -16,6 +16,7 @@ from ..plan.line_origins import place_in_input
 from ..plan.long_lines import fitted
 from ..plan.nested_targets import unpacked
 from ..plan.returned_outputs import returned
+from ..plan.unrolling import unrolled
 from ..syntax.source import Source
 
 _DEPTH = 8
@@ -74,22 +75,27 @@ class Unbranched:
 
 
 def unbranched(sources: Mapping[str, Source], options: Options) -> Unbranched:
-    """The modules with kernels at their top, no functions of indices, and no targets in targets."""
-    names = unpacked(sources, options)
-    read = _read_again(sources, names)
-    outputs = returned(read, options)
-    read = _read_again(read, outputs)
-    moved = moved_out(read, options)
-    read = _read_again(read, moved)
-    plain = written_out(read, options)
-    read = _read_again(read, plain)
-    steps = [names, outputs, moved, plain]
-    while len(steps) <= _DEPTH + 1:  # one call may hide another
-        steps.append(in_place(read, options))
+    """The modules with kernels at their top, no functions of indices, no loops over tensors, no targets in targets."""
+    read, steps = _repeated(sources, unrolled, options)
+    for step in (unpacked, returned, moved_out, written_out):
+        steps.append(step(read, options))
+        read = _read_again(read, steps[-1])
+    read, further = _repeated(read, in_place, options)
+    return Unbranched(sources, read, (*steps, *further), options)
+
+
+def _repeated(
+    read: Mapping[str, Source], step: Callable[[Mapping[str, Source], Options], dict[str, EditedText]], options: Options
+) -> tuple[Mapping[str, Source], list[dict[str, EditedText]]]:
+    """The modules after a step that is repeated while it applies (what it writes out may hold another one), and each
+    of its outcomes."""
+    steps: list[dict[str, EditedText]] = []
+    while len(steps) <= _DEPTH:
+        steps.append(step(read, options))
         if not any(text.applied for text in steps[-1].values()):
             break
         read = _read_again(read, steps[-1])
-    return Unbranched(sources, read, tuple(steps), options)
+    return read, steps
 
 
 def _read_again(read: Mapping[str, Source], texts: Mapping[str, EditedText]) -> dict[str, Source]:

@@ -54,6 +54,23 @@ def top_of(source: Source, statement: ast.stmt) -> int:
     return first
 
 
+def end_of_header(source: Source, statement: ast.FunctionDef | ast.For) -> int:
+    """The line on which the header of a statement ends; comments and empty lines below it are of its body."""
+    lines, end = source.text.split("\n"), first_line(statement.body[0]) - 1
+    while not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#"):
+        end -= 1
+    return end
+
+
+def last_line(source: Source, statement: ast.FunctionDef | ast.For) -> int:
+    """The last line of a statement with a body, with the comments that end the body."""
+    lines, last = source.text.split("\n"), statement.end_lineno or statement.lineno
+    margin = margin_of(source, statement.body[0]) + "#"
+    while last < len(lines) and lines[last].startswith(margin):
+        last += 1
+    return last
+
+
 def definitions_around(source: Source, statement: ast.stmt) -> set[str]:
     """The name of the function or class of the module that a statement stands in, if any."""
     definitions = [s for s in source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef)]
@@ -98,6 +115,12 @@ def comments(text: str) -> list[str]:
         return []
     tokens = tokenize.generate_tokens(io.StringIO(f"({text}\n)").readline)
     return [token.string for token in tokens if token.type == tokenize.COMMENT]
+
+
+def comments_in(source: Source, numbers: range) -> list[tuple[int, str]]:
+    """The comments of some lines, which have whole statements or none, with the first of these lines."""
+    text = "\n".join(source.text.split("\n")[numbers.start - 1 : numbers.stop - 1])
+    return [(numbers.start, comment) for comment in comments(text)]
 
 
 def between(lines: Sequence[Line], first: int, last: int) -> list[Line]:

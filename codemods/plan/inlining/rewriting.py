@@ -27,7 +27,20 @@ from ...syntax.node_index import of_kinds
 from ...syntax.nodes import inner_functions
 from ...syntax.source import Source
 from ..edited_text import EditedText, arranged
-from ..line_origins import Edit, Line, between, comments, dedented, edited, inside_strings, lines_of, margin_of, top_of
+from ..line_origins import (
+    Edit,
+    Line,
+    between,
+    comments_in,
+    dedented,
+    edited,
+    end_of_header,
+    inside_strings,
+    last_line,
+    lines_of,
+    margin_of,
+    top_of,
+)
 from .owner import Owner, Step
 
 
@@ -72,11 +85,7 @@ def _lines(statement: ast.stmt) -> range:
 
 def _extent(source: Source, function: ast.FunctionDef) -> tuple[int, int]:
     """The first and the last line of a function, with the comments right above it, and those that end it."""
-    lines, last = source.text.split("\n"), function.end_lineno or function.lineno
-    margin = margin_of(source, function.body[0]) + "#"
-    while last < len(lines) and lines[last].startswith(margin):
-        last += 1
-    return top_of(source, function), last
+    return top_of(source, function), last_line(source, function)
 
 
 def _edits(source: Source, step: Step) -> Iterator[Edit]:
@@ -95,14 +104,14 @@ def _block(source: Source, step: Step, lines: list[Line]) -> list[Line]:
     function, margin = step.function, margin_of(source, step.call)
     own, strings = margin_of(source, function.body[0]), inside_strings(source.text)
     first, end = _body_lines(source, step)
-    above = [*_said_above(source, function), *_comments(source, _lines(step.call))]
+    above = [*_said_above(source, function), *comments_in(source, _lines(step.call))]
     for name, value in step.bound.items():
         text = source.segment(value)
         above.append((step.call.lineno, f"{step.names[name]} = {ast.unparse(value) if chr(10) in text else text}"))
     inner = [
         line if line.origin in strings else dedented(line, own).indented(margin) for line in between(lines, first, end)
     ]
-    below = _comments(source, range(end + 1, _extent(source, function)[1] + 1))
+    below = comments_in(source, range(end + 1, _extent(source, function)[1] + 1))
     block = [*(Line(margin + text, n) for n, text in above), *inner, *(Line(margin + text, n) for n, text in below)]
     while not block[-1].text.strip():
         block.pop()
@@ -112,34 +121,20 @@ def _block(source: Source, step: Step, lines: list[Line]) -> list[Line]:
 def _body_lines(source: Source, step: Step) -> tuple[int, int]:
     """The first and the last line of what is left of a function's body."""
     function = step.function
-    first = _end_of_header(source, function) + 1
+    first = end_of_header(source, function) + 1
     if ast.get_docstring(function, clean=False) is not None:
         first = (function.body[0].end_lineno or first) + 1
     last = function.body[-1]
     return first, last.lineno - 1 if last not in step.body else _extent(source, function)[1]
 
 
-def _end_of_header(source: Source, function: ast.FunctionDef) -> int:
-    """The line on which a function's header ends; comments and empty lines below it are of its body."""
-    lines, end = source.text.split("\n"), function.body[0].lineno - 1
-    while not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#"):
-        end -= 1
-    return end
-
-
 def _said_above(source: Source, function: ast.FunctionDef) -> list[tuple[int, str]]:
     """The comments above a function and in its header, and its doc string as comments, with their lines."""
-    begin = _end_of_header(source, function)
+    begin = end_of_header(source, function)
     doc = ast.get_docstring(function) or ""
-    said = _comments(source, range(top_of(source, function), function.lineno))
-    said += _comments(source, range(function.lineno, begin + 1))
+    said = comments_in(source, range(top_of(source, function), function.lineno))
+    said += comments_in(source, range(function.lineno, begin + 1))
     return [*said, *((begin + 1, f"# {text}".rstrip()) for text in doc.split("\n") if doc)]
-
-
-def _comments(source: Source, numbers: range) -> list[tuple[int, str]]:
-    """The comments of some lines, which have whole statements or none."""
-    text = "\n".join(source.text.split("\n")[numbers.start - 1 : numbers.stop - 1])
-    return [(numbers.start, comment) for comment in comments(text)]
 
 
 def _apart(source: Source, call: ast.stmt, block: list[Line], calls: Collection[int]) -> list[Line]:
