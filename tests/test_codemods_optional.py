@@ -103,3 +103,41 @@ def test_a_condition_that_a_call_may_leave_out(migrate, flag):
     migration = migrate(HEAD + MASKED, {"x": TensorSpec((50, 10), "float32", "normal"), "flag": flag})
     assert migration.outcome.findings == ()
     assert migration.trouble == ()
+
+
+LOADED = """\
+def loaded(t):
+    return nl.load(t, dtype=nl.float32) if t is not None else None
+
+
+@nki.jit
+def k(x, bias=None):
+    out = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.load(x, dtype=nl.float32)
+    BOUND
+    USED
+    nl.store(out, tile)
+    return out
+"""
+BOUND = {
+    "in both branches": "if bias is None:\n        b = None\n    else:\n        b = nl.load(bias, dtype=nl.float32)",
+    "before one branch": "b = None\n    if bias is not None:\n        b = nl.exp(nl.load(bias, dtype=nl.float32))",
+    "by a choice": "b = nl.load(bias, dtype=nl.float32) if bias is not None else None",
+    "by a helper": "b = loaded(bias)",
+}
+USED = {
+    "where there is one": "if b is not None:\n        tile = nl.add(tile, b)",
+    "in the other branch": "if b is None:\n        tile = nl.exp(tile)\n    else:\n        tile = nl.multiply(tile, b)",
+    "in a choice": "tile = nl.add(tile, b) if b is not None else tile",
+}
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("used", USED)
+@pytest.mark.parametrize("bound", BOUND)
+def test_a_tile_of_unknown_rank_that_may_be_left_out(migrate, bound, used, given):
+    source = HEAD + LOADED.replace("BOUND", BOUND[bound]).replace("USED", USED[used])
+    args = {"x": TensorSpec((128, 10), "float32", "normal")}
+    args |= {"bias": TensorSpec((128, 10), "float32", "normal")} if given else {}
+    migration = migrate(source, args)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

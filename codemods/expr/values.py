@@ -339,7 +339,7 @@ def merge(a: Value | None, b: Value | None) -> Value:
     if a == b:
         return a
     for one, other in ((a, b), (b, a)):
-        if isinstance(other, Absent) and isinstance(one, Hbm | Tile) and one.dims is not None:
+        if isinstance(other, Absent) and isinstance(one, Hbm | Tile):
             return _perhaps(one)
     if isinstance(a, Tile) and isinstance(b, Tile) and _layout(a) == _layout(b):
         return _either_tile(a, b)
