@@ -46,6 +46,7 @@ from .items import basic_item, is_everything, is_slice, refuse_dynamic, written_
 from .own_tiles import own_tile
 from .reshape import expanded, reshaped
 from .row_broadcasts import on_rows
+from .stepped_slices import stepped_vectors
 from .type_views import reinterpreted
 
 if TYPE_CHECKING:
@@ -349,6 +350,9 @@ def _indexed(
     if moving is not None:
         return moving
     vectors = [index_value(scope, e) if not isinstance(e, ast.Slice) else None for e in elements]
+    stepped = stepped_vectors(scope, node, elements, base.dims) if not any(vectors) else None
+    if stepped is not None:
+        return indexed(scope, node, cut or base, elements, stepped)
     if any(isinstance(v, Grid) for v in vectors):
         raise Refuse(node, VECTORS, "an mgrid object as a subscript", "use its components")
     if any(isinstance(v, Index) for v in vectors):

@@ -85,7 +85,8 @@ def _is_no_number(scope: Scope, element: ast.expr) -> bool:
 def slice_item(scope: Scope, element: ast.Slice, size: str) -> Item:
     """``a:b`` of a dimension of ``size`` elements."""
     if element.step is not None:
-        raise Refuse(element, VECTORS, "a slice with a step: Beta 2 drops the stride", "write the access as .ap(...)")
+        what = "a slice with a step beside index vectors"
+        raise Refuse(element, VECTORS, what, "write slices only, or index vectors only")
     start = render_named(scope, element.lower) if element.lower is not None else "0"
     stop = render_named(scope, element.upper) if element.upper is not None else size
     for bound in (start, stop):

@@ -2,8 +2,8 @@
 
 Why: Beta 2 has no index vectors. ``x[i * 128 + i_p, i_f]`` becomes ``x[nl.ds(i * 128, 128), 0:512]``; a subscript
 that covers the whole tile disappears; an integer in a free dimension becomes a slice of width 1 where the dimension
-has to stay. Strides (a stepped slice loses its stride in Beta 2), several vectors in one dimension, permuted
-dimensions and broadcasts along the free dimension become ``.ap(pattern=[[step, count], ...])``; an index tile becomes
+has to stay. Strides, slices with a step (which Beta 2 drops), several vectors in one dimension, permuted dimensions and
+broadcasts along the free dimension become ``.ap(pattern=[[step, count], ...])``; an index tile becomes
 ``scalar_offset=`` or ``vector_offset=``; a subscript of a subscript becomes one. ``.view(dtype)`` names its
 shape, of the whole tile: a part is cut from the view. What a function or method of the user's computes from vectors is
 written where it is called, as its body says; so is that of a lambda, also in a dictionary.
@@ -32,6 +32,7 @@ GOLDENS = (
     "index_vectors",
     "index_three_axes",
     "index_strided",
+    "stepped_slices",
     "index_flattened",
     "scalar_dynamic_access",
     "vector_dynamic_access",
