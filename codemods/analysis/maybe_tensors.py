@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from ..expr.values import Constant, Container, Hbm, Python, Several, Slice, Tensors, Tile, Value
+from ..expr.values import ColumnOrNumber, Constant, Container, Hbm, Python, Several, Slice, Tensors, Tile, Value
 from ..syntax.node_index import children, indexed, of_kinds, walk
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MEMBERS: dict[type[ast.AST], Callable[[ast.AST], ast.expr]] = {
     ast.keyword: attrgetter("value"),
     ast.comprehension: attrgetter("iter"),
 }
-_MAY_HOLD_TENSORS = Hbm | Tile | Tensors | Several | Constant | Slice | Container
+_MAY_HOLD_TENSORS = Hbm | Tile | Tensors | Several | Constant | Slice | Container | ColumnOrNumber
 _DISPLAYS = ast.List | ast.Tuple | ast.Dict | ast.ListComp | ast.DictComp
 _GROWS = {"append", "extend", "insert", "setdefault", "update"}
 

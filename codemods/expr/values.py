@@ -95,6 +95,11 @@ class Container(Value):
 
 
 @dataclass(frozen=True)
+class ColumnOrNumber(Value):
+    """A (partitions, 1) tile in SBUF, or such a part of one, or a number: a condition of Python chooses."""
+
+
+@dataclass(frozen=True)
 class Slice(Value):
     """``nl.ds(start, size)`` under a name: the call that made it."""
 

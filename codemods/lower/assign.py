@@ -18,6 +18,7 @@ from ..expr.values import (
     Absent,
     Allocator,
     Api,
+    ColumnOrNumber,
     DType,
     Grid,
     Hbm,
@@ -50,6 +51,7 @@ from ..syntax.targets import is_starred
 from .access import operand
 from .call_results import named, of_call, parts_of
 from .calls import call_statement, call_value, constructed, module_function, tuple_value
+from .choices_of_tiles import tile_or_number
 from .computations import is_computation
 from .compute import bind
 from .declare import allocator_value, buffer_value, creation, declare, is_bound_again
@@ -178,6 +180,11 @@ def _to_known(scope: Scope, name: str, value: ast.expr) -> None:
     if either is not None:
         scope.emit(f"{name} = {either[0]}")
         _set(scope, name, named(either[1], name))
+        return
+    chosen = tile_or_number(scope, value) if isinstance(value, ast.IfExp) else None
+    if chosen is not None:
+        scope.emit(f"{name} = {chosen}")
+        _set(scope, name, ColumnOrNumber())
         return
     if not assign_table(scope, name, value):
         _python(scope, name, value)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.name_views import described
-from ..expr import algebra
 from ..expr.operands import Operand
-from ..expr.values import Tile
+from ..expr.values import ColumnOrNumber, Tile
 from ..render.expressions import render
 from ..render.patterns import of_name
-from .tensor_lists import either_tensor, whole_tensor
+from ..syntax.nodes import root_of
+from .access import operand
+from .tensor_lists import either_tensor
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
@@ -42,23 +43,27 @@ def chosen_tile(scope: Scope, node: ast.IfExp) -> Operand | None:
 
 def tile_or_number(scope: Scope, node: ast.expr) -> str | None:
     """A (partitions, 1) tile or a number, by a condition, or a name for that; ``None`` for any other expression."""
-    choice = node
-    if isinstance(node, ast.Name):
-        choice = algebra.parse(scope.sizes.definitions.get(node.id, node.id))
-    if not isinstance(choice, ast.IfExp) or scope.masks.clamps or scope.masks.stairs is not None:
+    if isinstance(node, ast.Name) and isinstance(scope.names.env.get(node.id), ColumnOrNumber):
+        return node.id
+    if not isinstance(node, ast.IfExp) or scope.masks.clamps or scope.masks.stairs is not None:
         return None
-    sides = choice.body, choice.orelse
+    sides = node.body, node.orelse
     numbers = [not may_be_no_number(scope, side) for side in sides]
-    texts = [render(scope, s) if n else _column(scope, s) for s, n in zip(sides, numbers, strict=True)]
-    if all(numbers) or None in texts:
+    columns = [None if number else _column(scope, side) for side, number in zip(sides, numbers, strict=True)]
+    if all(numbers) or any(not n and c is None for n, c in zip(numbers, columns, strict=True)):
         return None
-    return node.id if isinstance(node, ast.Name) else f"{texts[0]} if {render(scope, choice.test)} else {texts[1]}"
+    texts = [column or render(scope, side) for side, column in zip(sides, columns, strict=True)]
+    return f"{texts[0]} if {render(scope, node.test)} else {texts[1]}"
 
 
 def _column(scope: Scope, node: ast.expr) -> str | None:
-    """The text of a whole (partitions, 1) tile in SBUF; ``None`` for anything else."""
-    found = whole_tensor(scope, node)
-    tile = found[1] if found is not None else None
-    if found is None or not isinstance(tile, Tile) or tile.space != "sbuf" or tile.dims is None:
+    """The text of a (partitions, 1) tile in SBUF, or of such a part of one; ``None`` for anything else."""
+    root = root_of(node)
+    tile = scope.names.env.get(root.id) if root is not None else None
+    if not isinstance(tile, Tile) or tile.space != "sbuf" or tile.dims is None:
         return None
-    return found[0] if len(tile.dims) == 2 and scope.constant(tile.dims[1]) == 1 else None
+    found = operand(scope, node)
+    plain = found is not None and not found.dynamic and found.rows_at is None
+    if found is None or not plain or found.dims is None or (isinstance(found.value, Tile) and found.value.blocks):
+        return None
+    return found.text(()) if len(found.dims) == 2 and scope.constant(found.dims[1]) == 1 else None
