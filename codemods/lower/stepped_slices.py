@@ -1,7 +1,6 @@
 """Slices with a step, ``tile[:, 0:n:2]``: what an index vector with that step takes, ``2 * nl.arange((n + 1) // 2)``.
 
-Beta 2 drops the step of a slice; an access pattern has it. Source: NKI 2.26.1, "Tensor indexing" (basic indexing is
-NumPy's).
+Beta 2 drops the step of a slice; an access pattern has it.
 """
 
 from __future__ import annotations
