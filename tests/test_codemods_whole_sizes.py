@@ -72,6 +72,12 @@ def test_what_might_be_another_number_stays(what: str) -> None:
     assert whole_sizes({"k.py": Source(text, "k.py")}, Options())["k.py"].text == text
 
 
+def test_a_note_says_once_that_a_quotient_is_taken_to_be_whole() -> None:
+    text = KERNEL.format(body=f"{WHOLE['a shape']}\n    {EVEN['a reshape']}")
+    noted = whole_sizes({"k.py": Source(text, "k.py")}, Options())["k.py"].asserted
+    assert [(each.line, each.function, each.text) for each in noted] == [(11, "k", "columns % n == 0")]
+
+
 def test_host_code_keeps_its_divisions() -> None:
     text = KERNEL.format(body="pass") + "\n\ndef host(a, n):\n    return a.reshape((n / 2, 2))\n"
     assert whole_sizes({"k.py": Source(text, "k.py")}, Options())["k.py"].text == text

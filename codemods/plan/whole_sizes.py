@@ -1,8 +1,9 @@
 """Sizes that are divided with ``/``, ``x.reshape((rows, columns / 2, 2))``: whole numbers, ``columns // 2``.
 
 Kernels of Beta 1 run with such floats; Beta 2 wants an integer. Both are one number where the quotient is whole. Where
-it is not, the emulator drops what is behind the point, as ``//`` does: no document says what Beta 1 does. Only what is
-a size as a whole: ``(i + 1) * (columns / 2)`` is another number where the half is not whole.
+it is not, the emulator drops what is behind the point, as ``//`` does: no document says what Beta 1 does, so a note
+says that the quotient is taken to be whole. Only what is a size as a whole: ``(i + 1) * (columns / 2)`` is another
+number where the half is not whole.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from ..model import Options
+from ..model import Asserted, Options
 from ..project.program import Module, program_of
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.module_level import module_statements
@@ -44,15 +45,22 @@ def _may_have(source: Source) -> bool:
 
 
 def _result(module: Module) -> EditedText:
-    edits: set[Edit] = set()
-    touched: set[str] = set()
+    edits: dict[Edit, None] = {}
+    asserted: dict[tuple[str, str], Asserted] = {}
     for outer in module_statements(module.source.tree):
         if isinstance(outer, ast.FunctionDef) and outer in module.program.kernel_code:
-            found = {e for e in (_edit(module.source, node) for node in _divided(module, outer)) if e is not None}
-            edits |= found
-            touched |= {outer.name} if found else set()
+            for node in sorted(_divided(module, outer), key=lambda node: node.lineno):
+                edit = _edit(module.source, node)
+                if edit is not None:
+                    edits[edit] = None
+                    whole = f"{ast.unparse(ast.BinOp(node.left, ast.Mod(), node.right))} == 0"
+                    asserted.setdefault((outer.name, whole), Asserted(node.lineno, outer.name, whole, _WHY))
     applied = Counter({CODE: len(edits)}) if edits else Counter()
-    return EditedText(edited(module.source, edits), [], applied, touched)
+    touched = {function for function, _ in asserted}
+    return EditedText(edited(module.source, list(edits)), [], applied, touched, asserted=[*asserted.values()])
+
+
+_WHY = "rewritten for sizes that are whole numbers"
 
 
 def _divided(module: Module, function: ast.FunctionDef) -> Iterator[ast.BinOp]:

@@ -14,7 +14,7 @@ A list of tiles that a kernel fills stays one: ``[nl.load(...) for i in a]`` bec
 ``[nl.load(...), nl.load(...)]`` or ``tiles.append(nl.load(...))`` gets a name first (:mod:`~..lower.listed_tiles`).
 A loop over tensors that are written out, ``for t, out in ((a, out_a), (b, out_b))``, becomes its passes, one by one, as
 Beta 1 traces it (:mod:`~..plan.unrolling`). A size that is divided with ``/`` is divided with ``//``: Beta 2 wants an
-integer (:mod:`~..plan.whole_sizes`).
+integer (:mod:`~..plan.whole_sizes`), and a note says that the quotient is taken to be whole.
 ``y = nl.add(x, b) if b is not None else x`` becomes an ``if`` with an assignment in each branch, as does any statement
 with a choice that could not be rewritten else (:mod:`~..plan.branched_choices`).
 ``isinstance(a, (A, B))`` becomes ``isinstance(a, A) or isinstance(a, B)``: with several types Beta 2 answers false.
