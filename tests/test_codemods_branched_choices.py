@@ -139,7 +139,12 @@ def test_a_choice_that_does_not_help_is_tried_in_the_files_around_it_alone(monke
 
 
 @pytest.mark.parametrize(
-    "statement", ["v = t if nl.no_such(n) else u", "v = u if p else t if nl.no_such(n) else u", "m = (n > 2) & n if p else n"]
+    "statement",
+    [
+        "v = t if nl.no_such(n) else u",
+        "v = u if p else t if nl.no_such(n) else u",
+        "m = (n > 2) & n if p else n",
+    ],
 )
 def test_what_is_refused_wherever_it_stands_is_not_tried_again(monkeypatch, statement):
     read, planned = [], module._planned

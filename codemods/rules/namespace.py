@@ -11,8 +11,8 @@ the calls fit it, the import is of that module: spelled as other files do, else 
 by its packages or its place below ``src``. ``--module OLD=NEW`` says what takes the place of any module that Beta 2
 lacks, or of the package that it is in.
 
-``from neuronxcc.nki.language import *`` becomes the import of the names that the module reads. A module is left alone of
-which a star import does not tell what it gives: where nothing is read of it, or a name that Python has, too (``min``).
+``from neuronxcc.nki.language import *`` becomes the import of the names that the module reads. A module is left alone
+of which a star import does not tell what it gives: where nothing is read of it, or a name that Python has (``min``).
 
 A module that imports both namespaces is left alone, with one finding: it serves both versions (a ``try``, a version or
 a flag decides which it imports), or is half migrated.
