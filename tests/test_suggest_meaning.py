@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 from nki_migrate.judging import Limits
 from nki_migrate.runtime.cases import TensorSpec
-from nki_migrate.runtime.pool import pool
+from nki_migrate.runtime.messages import Reply, Request
+from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.suggest import HELPS, Budget, Suggestion, suggestions
 
 HEAD = """
@@ -194,6 +196,32 @@ def test_parts_of_kernels_have_their_reason(tmp_path: Path) -> None:
     suggested = found(tmp_path, PARTS, 5.0)
     assert suggested["whole"].cases and not suggested["rows"].cases
     assert suggested["rows"].reason == f"{HELPS}: 'whole' calls it"
+
+
+def test_kernels_are_searched_in_the_order_of_the_file_and_parts_of_others_last(tmp_path: Path) -> None:
+    """A part seldom runs by itself: its time is what the kernels have left, and their cases are tried for it."""
+    head = "@nki.jit\ndef {}(x):\n    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+    body = "    nl.store(out, nl.exp(nl.load(x)))\n    return out\n\n"
+    part = "@nki.jit\ndef {}(tile):\n    tile[...] = nl.exp(tile)\n\n"
+    calls = "    tile = nl.load(x)\n    b_part(tile)\n    a_part(tile)\n"
+    texts = [part.format("b_part"), part.format("a_part"), head.format("second") + body]
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + "".join([*texts, head.format("first") + calls + body]))
+    asked: dict[str, None] = {}
+
+    class Watched(Pool):
+        def submit(self, request: Request) -> Future[Reply]:
+            if request.case is not None:
+                asked.setdefault(request.case.kernel)
+            return super().submit(request)
+
+    workers = Watched(1)
+    try:
+        given = [each.kernel for each in suggestions(workers, str(path), (), Budget(2.0, Limits(60.0, 4 << 30)))]
+    finally:
+        workers.close()
+    assert list(asked) == ["second", "first", "b_part", "a_part"]
+    assert given == ["b_part", "a_part", "second", "first"]
 
 
 def test_a_store_does_not_repeat_what_has_one_column(tmp_path: Path) -> None:
