@@ -90,3 +90,13 @@ def test_an_array_that_cannot_be_lent_is_copied(as_it_is):
     x.flags.writeable = as_it_is != "read-only"
     np.testing.assert_array_equal(execute(in_place, {"x": x}).outputs[0], 2 * X)
     np.testing.assert_array_equal(x, X)
+
+
+def test_a_kernel_may_have_parameters_by_position_alone():
+    def added(x, /, y, *, factor=2.0):
+        tile = loaded(x)
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=factor)
+        nisa.tensor_tensor(dst=tile, data1=tile, data2=loaded(y), op=nl.add)
+        return stored(tile)
+
+    assert np.array_equal(execute(added, {"x": X, "y": X}).outputs[0], 3 * X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
@@ -162,7 +163,9 @@ def _front_end_names(version: Version) -> dict[str, Any]:
 
 @naming.kernel_boundary
 def _call(function: Callable[..., Any], bound: dict[str, object]) -> Any:
-    return function(**bound)
+    known = inspect.signature(function).parameters
+    first = [name for name, parameter in known.items() if parameter.kind is parameter.POSITIONAL_ONLY and name in bound]
+    return function(*(bound[name] for name in first), **{k: v for k, v in bound.items() if k not in first})
 
 
 def _argument(machine: Machine, name: str, value: object, inputs: Inputs, place: tuple[str, int]) -> object:
