@@ -35,16 +35,21 @@ def assert_one_shape(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> No
     """Two tiles are taken to have one shape, which the kernel asserts where nothing later would tell that they do not.
 
     Elsewhere the instruction itself refuses tiles of others, which Beta 1 may repeat: that is said, and not asserted.
-    ``node`` is what combines them.
+    ``node`` is what combines them; instructions of Beta 1 repeat one tile at most, which the numbers of elements tell.
     """
     shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
     if "" in shapes or shapes[0] == shapes[1] or _is_asserted(scope, *shapes):
         return
     told = _is_told(scope, a, b)
-    if not told and scope.module.program.fact(_hides_shapes):
+    if not told and not _function(scope, node).startswith("nisa.") and scope.module.program.fact(_hides_shapes):
         scope.assert_that(f"{shapes[0]} == {shapes[1]}", "tiles of one shape")
     elif not told or _may_be_repeated(scope, node, a, b):
         scope.assume(f"{shapes[0]} == {shapes[1]}", "rewritten for tiles of one shape")
+
+
+def _function(scope: Scope, node: ast.expr) -> str:
+    """What ``node`` calls; empty for an operator."""
+    return (scope.qualified(node.func) or "") if isinstance(node, ast.Call) else ""
 
 
 def _is_asserted(scope: Scope, shape: str, other: str) -> bool:
@@ -61,8 +66,7 @@ def _may_be_repeated(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> bo
     """
     if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
         return True
-    function = scope.qualified(node.func) if isinstance(node, ast.Call) else None
-    first = 0 if (function or "").startswith("nl.") else 1
+    first = 0 if _function(scope, node).startswith("nl.") else 1
     pairs = list(zip(a.dims, b.dims, strict=True))[first:]
     return any(_is_open(scope, {x, y}, (a, b)) for x, y in pairs if not scope.equal(x, y))
 
