@@ -57,7 +57,30 @@ def _of_source(scope: Scope, name: str, default: ast.expr | None, told: Value | 
         return Tile(EITHER, None, f"{name}.dtype", untold=True)
     if _is_tensor(scope, name):
         return Hbm(None, f"{name}.dtype", untold=not scope.decorated)
+    if scope.decorated and scope.outer is None and _holds_tensors(scope, name):
+        return Tensors()
     return Python(optional=absent)
+
+
+def _holds_tensors(scope: Scope, name: str) -> bool:
+    """Does a kernel loop over its parameter, and use what it holds as tensors? It does nothing else with it then."""
+    function = scope.function
+    if scope.names.assigned[name] > 1 or not is_only_read(function, name):
+        return False
+    held = [t for loop in of_kinds(function, ast.For) for t in _elements_of(loop, name)]
+    return bool(held) and all(isinstance(t, ast.Name) and _is_tensor(scope, t.id) for t in held)
+
+
+def _elements_of(loop: ast.For, name: str) -> list[ast.expr]:
+    """The variables of a loop that are elements of ``name``: ``for w in ws``, ``for i, w in enumerate(ws)``."""
+    if _names(loop.iter, name):
+        return [loop.target]
+    call, target = loop.iter, loop.target
+    if not isinstance(call, ast.Call) or not isinstance(target, ast.Tuple) or ast.unparse(call.func) not in _PAIRING:
+        return []
+    elements = target.elts[1:] if ast.unparse(call.func) == "enumerate" else target.elts
+    pairs = zip(elements, call.args, strict=False)
+    return [element for element, source in pairs if _names(source, name)]
 
 
 def _is_tile(scope: Scope, name: str) -> bool:
@@ -164,6 +187,7 @@ def _owner(node: ast.expr) -> ast.expr:
             return node
 
 
+_PAIRING = ("enumerate", "zip")
 _VIEWS = {"reshape", "broadcast_to", "view"}
 _MOVES = {"nl.load", "nl.store", "nisa.dma_copy", "nl.load_transpose2d"}
 _OPERANDS = {"src", "dst", "value"}

@@ -57,7 +57,7 @@ from .masks import CODE as MASKS
 from .operator_tokens import PARAMETERS, token
 
 CODE = codes.ISA_DESTINATION
-GOLDENS = ("isa_destination", "isa_operands", "in_place", "tensor_tuples", "scan_state")
+GOLDENS = ("isa_destination", "isa_operands", "in_place", "tensor_tuples", "given_tensors", "scan_state")
 
 _DROPPED = {"mask", "dtype", "name"}
 
