@@ -196,15 +196,16 @@ class _Function:
             size = iterable.args[0] if len(iterable.args) == 1 else None
             counted = isinstance(size, ast.Call) and is_name(size.func, "len") and len(size.args) == 1
             return _numbers(self._columns(statement, size.args)[0]) if counted and isinstance(size, ast.Call) else []
-        columns = self._columns(statement, iterable.args)
-        paired = function == "zip" or (function == "enumerate" and len(columns) == 1)
-        if not columns or not all(columns) or iterable.keywords or not paired:
+        paired = function == "zip" or (function == "enumerate" and len(iterable.args) == 1)
+        columns = self._columns(statement, iterable.args) if paired and not iterable.keywords else []
+        if not columns or not all(columns):
             return []
         columns = [_numbers(columns[0]), *columns] if function == "enumerate" else columns
         return [ast.Tuple(list(row), ast.Load()) for row in zip(*columns, strict=False)]
 
     def _columns(self, statement: ast.For, sequences: Sequence[ast.expr]) -> list[list[ast.expr]]:
-        lists = {name: assigned.value for name, assigned in self.lists(statement).items()}
+        named = self.lists(statement) if any(isinstance(s, ast.Name) for s in sequences) else {}
+        lists = {name: assigned.value for name, assigned in named.items()}
         return [_displayed(lists.get(s.id) if isinstance(s, ast.Name) else s) for s in sequences]
 
     def lists(self, statement: ast.For) -> dict[str, ast.Assign]:

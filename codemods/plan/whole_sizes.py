@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ..model import Asserted, Options
 from ..project.program import Module, program_of
@@ -49,7 +49,7 @@ def _result(module: Module) -> EditedText:
     asserted: dict[tuple[str, str], Asserted] = {}
     for outer in module_statements(module.source.tree):
         if isinstance(outer, ast.FunctionDef) and outer in module.program.kernel_code:
-            for node in sorted(_divided(module, outer), key=lambda node: node.lineno):
+            for node in sorted(_divided(outer, module.symbols.host_name), key=lambda node: node.lineno):
                 edit = _edit(module.source, node)
                 if edit is not None:
                     edits[edit] = None
@@ -63,9 +63,14 @@ def _result(module: Module) -> EditedText:
 _WHY = "rewritten for sizes that are whole numbers"
 
 
-def _divided(module: Module, function: ast.FunctionDef) -> Iterator[ast.BinOp]:
-    """The divisions that are sizes, and those that a name stands for which is nothing but a size."""
-    sizes = list(_sizes(module, function))
+def _divided(function: ast.FunctionDef, meant: Callable[[ast.expr], str]) -> Iterator[ast.BinOp]:
+    """The divisions that are sizes, and those that a name stands for which is nothing but a size.
+
+    ``meant`` gives the name of NKI's that a function has.
+    """
+    if not any(isinstance(n.op, ast.Div) for n in of_kinds(function, ast.BinOp)):
+        return
+    sizes = list(_sizes(function, meant))
     yield from (size for size in sizes if isinstance(size, ast.BinOp) and _is_division(size))
     counts = assignment_counts(function)
     for statement in of_kinds(function, ast.Assign):
@@ -84,10 +89,10 @@ def _is_division(node: ast.BinOp) -> bool:
     return isinstance(node.op, ast.Div) and not floats and not negative
 
 
-def _sizes(module: Module, function: ast.FunctionDef) -> Iterator[ast.expr]:
+def _sizes(function: ast.FunctionDef, meant: Callable[[ast.expr], str]) -> Iterator[ast.expr]:
     """The expressions of a function that are sizes: of shapes, of loops, and bounds of slices."""
     for call in of_kinds(function, ast.Call):
-        name = module.symbols.host_name(call.func)
+        name = meant(call.func)
         if name in _COUNTED or is_name(call.func, "range"):
             yield from call.args
         elif name in _MAKERS:
