@@ -332,7 +332,7 @@ KEPT = {
     ),
     "an early return": ("    if x.shape[0] == 1:\n        tile = tile\n        return out\n", "a return amid a kernel"),
     "a helper as a value": (
-        "    for f in (placed,):\n        tile = f(tile)\n    tile = placed(tile)\n",
+        "    for f in (placed,):\n        tile = f(tile)\n        break\n    tile = placed(tile)\n",
         "'placed' asks for the launch grid, and is named otherwise",
     ),
 }

@@ -38,7 +38,7 @@ WAYS = {
     "a branch": "if n:\n        out = output\n    else:\n        out = x\n    nl.store(out, tile)",
     "a list": "outs = [output, output]\n    nl.store(outs[0], tile)",
     "a grown list": "outs = []\n    outs.append(output)\n    nl.store(outs[0], tile)",
-    "a loop over tensors": "for out in (output, output):\n        nl.store(out, tile)",
+    "a loop over tensors": "for out in (output, output):\n        nl.store(out, tile)\n        break",
     "a loop": "for i in nl.affine_range(2):\n        nl.store(output[i * 64 : i * 64 + 64], tile[0:64])",
     "a pair": "a, out = x, output\n    nl.store(out, tile)",
     "a helper": "put(output, tile)",
