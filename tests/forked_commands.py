@@ -54,8 +54,10 @@ class ForkedCommands:
         return done
 
     def close(self) -> None:
-        self._requests.close()
+        """End the process, which runs no command now. Others that were forked since may hold its requests open."""
+        self._process.terminate()
         self._process.wait()
+        self._requests.close()
         self._answers.close()
 
 

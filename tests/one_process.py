@@ -56,7 +56,6 @@ class OneProcess:
         data = receive(self._replies) if in_time else None
         answered: Future[Reply] = Future()
         if data is None:
-            os.kill(self._child, signal.SIGKILL)
             self.close()
             raise AssertionError(f"the process ended that ran {request.file}, or it has run for {_SECONDS} seconds")
         answered.set_result(pickle.loads(data))
@@ -77,8 +76,9 @@ class OneProcess:
         self._left = _MOST
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, which runs nothing now. Others that were forked since may hold its requests open."""
         if self._child:
+            os.kill(self._child, signal.SIGKILL)
             self._requests.close()
             self._replies.close()
             os.waitpid(self._child, 0)
