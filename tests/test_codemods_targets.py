@@ -95,6 +95,7 @@ def _run(function: str) -> object:
         return type(error)
 
 
+@pytest.mark.random
 @settings(max_examples=examples(400), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(random=st.randoms(use_true_random=False))
 def test_names_are_bound_to_what_python_binds_them_to(random):

@@ -61,6 +61,7 @@ LEFT = {
     "a part of a size": "nl.store(out[:, 0 : 2 * (columns / n)], tile)",
     "a float": "nl.store(out[:, 0 : columns / 2.0], tile)",
     "a negative number": "nl.store(out[:, -columns / 2 : columns], tile)",
+    "a name that nothing reads": "half = columns / n\n    nl.store(out, tile)",
     "a name that is bound again": "half = columns / n\n    half = half + 1\n    nl.store(out[:, 0:half], tile)",
     "a comment between": "nl.store(out[:, 0 : (columns  # all\n        / n)], tile)",
 }

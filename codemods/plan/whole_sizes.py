@@ -78,7 +78,7 @@ def _divided(function: ast.FunctionDef, meant: Callable[[ast.expr], str]) -> Ite
         once = isinstance(target, ast.Name) and len(statement.targets) == counts[target.id] == 1
         if once and isinstance(target, ast.Name) and isinstance(value, ast.BinOp) and _is_division(value):
             uses = [n for n in of_kinds(function, ast.Name) if n.id == target.id and n is not target]
-            if all(any(use is size for size in sizes) for use in uses):
+            if uses and all(any(use is size for size in sizes) for use in uses):
                 yield value
 
 
