@@ -111,6 +111,17 @@ for b in nl.affine_range(2):
     assert "        t = []\n        for i in range(3):\n" in found.outcome.source
 
 
+def test_a_loop_whose_variable_is_two_indices_takes_neither(migrate):
+    """It uses the blocks of a diagonal, and the tensor has more, which are filled, too."""
+    body = """\
+for b in nl.sequential_range(2):
+    for i in nl.sequential_range(3):
+        nl.store(out[b, i, 0], nl.copy(T[b, i, b]))"""
+    found = migrate(kernel(("b", "i", "j"), "zeros", body), ARGS)
+    assert found.outcome.findings == () and found.objection is None and found.trouble == ()
+    assert "\n    t = " in found.outcome.source
+
+
 STATEMENTS = st.sampled_from(
     (
         "T[@] = nl.load(x[b, i, j])",

@@ -283,7 +283,7 @@ def _joined_partly(scope: Scope, plan: Plan, found: Uses) -> tuple[tuple[ast.For
     loops: list[ast.For] = []
     joined = [False] * len(plan.blocks)
     for loop, taken in _nest(plan, found, _statements_of(scope, plan, found)):
-        if not any(taken) or passes_from_zero(scope, loop) is None:
+        if sum(taken) != 1 or passes_from_zero(scope, loop) is None:  # one that takes two has the blocks of a diagonal
             break
         loops.append(loop)
         joined = [a or b for a, b in zip(joined, taken, strict=True)]
