@@ -77,7 +77,8 @@ def trace(text: str) -> list[str]:
             return range if name == "static_range" else Function(name)
 
     names: dict[str, Any] = {"nl": Language(), "nki": SimpleNamespace(jit=lambda f: f), "print": Function("print")}
-    with warnings.catch_warnings(action="ignore"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         exec(text.replace(IMPORTS, ""), names)
     try:
         calls.append(str(names["k"](*map(Traced, "abc"))))
