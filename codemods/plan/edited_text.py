@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..expr.emission import Said
-from ..model import Asserted, Finding, Outcome
-from .line_origins import Line, place_in_input
+from ..model import Asserted, Finding, Options, Outcome
+from ..project.program import Module, program_of
+from ..syntax.source import Source
+from .line_origins import Line, lines_of, place_in_input
 
 
 @dataclass
@@ -59,6 +61,21 @@ class EditedText:
             left=frozenset(place(line) for line in outcome.left),
             asserted=tuple(sorted([*self.asserted, *(replace(a, line=place(a.line)) for a in outcome.asserted)])),
         )
+
+
+def edited_where(
+    sources: Mapping[str, Source],
+    options: Options,
+    concerns: Callable[[Source], bool],
+    edit: Callable[[Module], EditedText],
+) -> dict[str, EditedText]:
+    """Modules by path after a rule: those that it ``concerns`` as it edits them, all others as they are."""
+    concerned = {path for path, source in sources.items() if concerns(source)}
+    plain = {path: EditedText(lines_of(source.text)) for path, source in sources.items() if path not in concerned}
+    if not concerned:
+        return plain
+    program = program_of(sources, options)
+    return plain | {path: edit(program.modules[path]) for path in concerned}
 
 
 def arranged(

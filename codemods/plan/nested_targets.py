@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..model import Options
-from ..project.program import Module, numbered, program_of
+from ..project.program import Module, numbered
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_shape
 from ..syntax.source import Source
 from ..syntax.targets import Display, Given, is_of_names, is_starred, one_level, paired, stem_of, tuple_of
-from .edited_text import EditedText
-from .line_origins import Edit, definitions_around, edited, lines_of, margin_of, top_of
+from .edited_text import EditedText, edited_where
+from .line_origins import Edit, definitions_around, edited, margin_of, top_of
 
 _MUTATING = (ast.Subscript, ast.Attribute, ast.List)
 """Targets of which Beta 2 takes one in a statement."""
@@ -28,12 +28,7 @@ _MUTATING = (ast.Subscript, ast.Attribute, ast.List)
 
 def unpacked(sources: Mapping[str, Source], options: Options) -> dict[str, EditedText]:
     """Modules by path, whose kernel code binds names alone where it takes tuples apart."""
-    concerned = {path for path, source in sources.items() if options.enabled(CODE) and any(_nested(source.tree))}
-    plain = {path: EditedText(lines_of(source.text)) for path, source in sources.items() if path not in concerned}
-    if not concerned:
-        return plain
-    program = program_of(sources, options)
-    return plain | {path: _result(program.modules[path]) for path in concerned}
+    return edited_where(sources, options, lambda source: options.enabled(CODE) and any(_nested(source.tree)), _result)
 
 
 def _nested(node: ast.AST) -> Iterator[ast.Assign | ast.For]:

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model import Options
-from ..project.program import Module, program_of
+from ..project.program import Module
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.module_level import module_statements
 from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import assignment_counts, bound_by, is_name, parents_of, way_to
 from ..syntax.source import Source
-from .edited_text import EditedText, arranged
+from .edited_text import EditedText, arranged, edited_where
 from .line_origins import (
     Edit,
     Line,
@@ -74,12 +74,7 @@ class _Loop:
 
 def unrolled(sources: Mapping[str, Source], options: Options) -> dict[str, EditedText]:
     """Modules by path, with such loops as their passes; one loop may stand in another."""
-    concerned = {path for path, source in sources.items() if options.enabled(CODE) and _may_have(source)}
-    plain = {path: EditedText(lines_of(source.text)) for path, source in sources.items() if path not in concerned}
-    if not concerned:
-        return plain
-    program = program_of(sources, options)
-    return plain | {path: _result(program.modules[path]) for path in concerned}
+    return edited_where(sources, options, lambda source: options.enabled(CODE) and _may_have(source), _result)
 
 
 def _may_have(source: Source) -> bool:

@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from ..model import Asserted, Options
-from ..project.program import Module, program_of
+from ..project.program import Module
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.module_level import module_statements
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import assignment_counts, is_name
 from ..syntax.source import Source
-from .edited_text import EditedText
-from .line_origins import Edit, edited, lines_of
+from .edited_text import EditedText, edited_where
+from .line_origins import Edit, edited
 
 _MAKERS = {"nl.ndarray", "nl.zeros", "nl.ones", "nl.full", "nl.rand", "nl.empty"}
 _COUNTED = {"nl.affine_range", "nl.sequential_range", "nl.static_range", "nl.ds", "nl.arange", "nl.par_dim"}
@@ -30,12 +30,7 @@ _SHAPED = {"reshape", "broadcast_to"}
 
 def whole_sizes(sources: Mapping[str, Source], options: Options) -> dict[str, EditedText]:
     """Modules by path, with such sizes in kernel code as whole numbers."""
-    concerned = {path for path, source in sources.items() if options.enabled(CODE) and _may_have(source)}
-    plain = {path: EditedText(lines_of(source.text)) for path, source in sources.items() if path not in concerned}
-    if not concerned:
-        return plain
-    program = program_of(sources, options)
-    return plain | {path: _result(program.modules[path]) for path in concerned}
+    return edited_where(sources, options, lambda source: options.enabled(CODE) and _may_have(source), _result)
 
 
 def _may_have(source: Source) -> bool:
