@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..model import Options
-from ..project.program import Module, program_of
+from ..project.program import Module
 from ..syntax.codes import INDEX_VECTORS as CODE
 from ..syntax.local_names import bound_here, local_names, own_statements
 from ..syntax.module_level import module_statements
 from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import first_line, is_name, positional_parameters
 from ..syntax.source import Source
-from .edited_text import EditedText, arranged
-from .line_origins import Edit, Line, comments, edited, lines_of, margin_of
+from .edited_text import EditedText, arranged, edited_where
+from .line_origins import Edit, Line, comments, edited, margin_of
 
 Owner = ast.Module | ast.FunctionDef
 _DEPTH = 6
@@ -55,12 +55,12 @@ class _Function:
 
 def written_out(sources: Mapping[str, Source], options: Options) -> dict[str, EditedText]:
     """Modules by path, with the calls of such functions in kernel code as what they compute."""
-    concerned = {path for path, source in sources.items() if options.enabled(CODE) and _may_have(source)}
-    plain = {path: EditedText(lines_of(source.text)) for path, source in sources.items() if path not in concerned}
-    if not concerned:
-        return plain
-    program = program_of(sources, options)
-    return plain | {path: _Writing(program.modules[path]).result() for path in concerned}
+    return edited_where(
+        sources,
+        options,
+        lambda source: options.enabled(CODE) and _may_have(source),
+        lambda module: _Writing(module).result(),
+    )
 
 
 def _may_have(source: Source) -> bool:

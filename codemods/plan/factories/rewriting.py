@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from ...expr.emission import Refuse
 from ...model import Options
-from ...project.program import Module, numbered, program_of
+from ...project.program import Module, numbered
 from ...syntax.codes import NESTED_FUNCTIONS as CODE
 from ...syntax.node_index import of_kinds, walk
 from ...syntax.nodes import bound_by, default_values, first_line, inner_functions, named_parameters
 from ...syntax.source import Source
-from ..edited_text import EditedText, arranged
+from ..edited_text import EditedText, arranged, edited_where
 from ..grids.body import units_of
 from ..grids.loops import has_defaults
 from ..grids.questions import is_asking
@@ -34,12 +34,12 @@ def moved_out(sources: Mapping[str, Source], options: Options) -> dict[str, Edit
     What is returned of them, or handed on, becomes a ``functools.partial``, which cannot be launched on a grid: that
     is under review.
     """
-    concerned = {path: source for path, source in sources.items() if options.enabled(CODE) and _has_inner(source)}
-    plain = {path: EditedText(lines_of(source.text)) for path, source in sources.items() if path not in concerned}
-    if not concerned:
-        return plain
-    program = program_of(sources, options)
-    return plain | {path: _rewritten(program.modules[path], options) for path in concerned}
+    return edited_where(
+        sources,
+        options,
+        lambda source: options.enabled(CODE) and _has_inner(source),
+        lambda module: _rewritten(module, options),
+    )
 
 
 def _has_inner(source: Source) -> bool:

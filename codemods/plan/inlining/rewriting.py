@@ -20,13 +20,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from ...model import Options
-from ...project.program import Module, program_of
+from ...project.program import Module
 from ...syntax.codes import NESTED_FUNCTIONS as CODE
 from ...syntax.module_level import module_statements
 from ...syntax.node_index import of_kinds
 from ...syntax.nodes import inner_functions
 from ...syntax.source import Source
-from ..edited_text import EditedText, arranged
+from ..edited_text import EditedText, arranged, edited_where
 from ..line_origins import (
     Edit,
     Line,
@@ -37,7 +37,6 @@ from ..line_origins import (
     end_of_header,
     inside_strings,
     last_line,
-    lines_of,
     margin_of,
     top_of,
 )
@@ -46,12 +45,7 @@ from .owner import Owner, Step
 
 def in_place(sources: Mapping[str, Source], options: Options) -> dict[str, EditedText]:
     """Modules by path, with the bodies of such functions where they are called; one call may hide another."""
-    concerned = {path for path, source in sources.items() if options.enabled(CODE) and _has_inner(source)}
-    plain = {path: EditedText(lines_of(source.text)) for path, source in sources.items() if path not in concerned}
-    if not concerned:
-        return plain
-    program = program_of(sources, options)
-    return plain | {path: _result(program.modules[path]) for path in concerned}
+    return edited_where(sources, options, lambda source: options.enabled(CODE) and _has_inner(source), _result)
 
 
 def _has_inner(source: Source) -> bool:
