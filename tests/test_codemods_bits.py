@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from examples import sampled
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.messages import Failure
 
@@ -43,7 +44,7 @@ CALLS = (
 
 @pytest.mark.parametrize("other", ("uint8", "int32", "uint32", "float32"))
 @pytest.mark.parametrize("own", TYPES)
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", sampled("bits", CALLS))
 def test_the_result_is_what_it_was(migrate, call, own, other):
     args = {name: TensorSpec((32, 8), dtype, "integers") for name, dtype in (("x", own), ("y", other))} | {"n": 5}
     migration = migrate(KERNEL.format(call=call), args)

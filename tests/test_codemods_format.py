@@ -7,6 +7,7 @@ from pathlib import Path
 
 import black
 import pytest
+from examples import sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nki_migrate.codemods.syntax.format import formatted
@@ -24,7 +25,7 @@ def by_black(text: str, width: int) -> str:
     return black.format_str(text, mode=mode)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sampled("format", SOURCES), ids=lambda path: path.stem)
 def test_statements_look_as_black_writes_them(path: Path) -> None:
     """Statements as Python writes their trees: most of them are what black leaves as it is."""
     simple = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.stmt) and not hasattr(n, "body")]

@@ -7,6 +7,7 @@ Another name holds the old tile, so that no result may be computed in its place.
 from __future__ import annotations
 
 import pytest
+from examples import sampled
 from first_rung import Options
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.spec.versions import VERSIONS
@@ -50,7 +51,7 @@ CASES = [("", e) for e in EXPRESSIONS] + [(", dtype=nl.int32", e) for e in WHOLE
 
 @pytest.mark.parametrize("target", [VERSIONS[0].name, VERSIONS[-1].name])
 @pytest.mark.parametrize("name", ["a", "b", "c"])
-@pytest.mark.parametrize(("type_", "expression"), CASES)
+@pytest.mark.parametrize(("type_", "expression"), sampled("own_operands", CASES))
 def test_a_name_that_is_read_and_bound_by_one_statement(migrate, type_, expression, name, target):
     source = KERNEL.format(type=type_, held="held", name=name, expression=expression)
     migration = migrate(source, {"x": X}, Options(unsafe=True, target=target))

@@ -9,7 +9,7 @@ import tokenize
 from collections import Counter
 
 import pytest
-from examples import examples
+from examples import examples, sampled
 from first_rung import Options, rewrite
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -170,7 +170,13 @@ def test_the_end_of_the_file_is_kept(end):
 FROM_BETA_1 = sorted(name for name, golden in GOLDENS.items() if not golden.is_beta2_only)
 
 
-@pytest.mark.parametrize(("name", "indent"), zip(FROM_BETA_1, itertools.cycle(("\t", "  ")), strict=False))
+@pytest.mark.parametrize(
+    ("name", "indent"),
+    sampled(
+        "text",
+        zip(FROM_BETA_1, itertools.cycle(("\t", "  ")), strict=False),
+    ),
+)
 def test_a_golden_indented_with_tabs_or_two_spaces_is_the_same_program(name, indent, rewritten):
     golden = GOLDENS[name]
     source = reindented(golden.before, indent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from examples import sampled
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.messages import Failure
 
@@ -52,7 +53,7 @@ ASSERTED = "AssertionError: rewritten for"
 
 
 @pytest.mark.parametrize(("own", "into"), itertools.product(TYPES, TYPES))
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", sampled("destination_types", CALLS))
 def test_a_result_is_rounded_as_often_as_it_was(migrate, call, own, into):
     columns = 1 if "axis" in call else 16
     args = {name: TensorSpec((16, 16), own, "integers" if own == "int32" else "normal") for name in "xy"}

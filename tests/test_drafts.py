@@ -118,10 +118,12 @@ def faults() -> Iterator[Faults]:
         yield faults
 
 
+@pytest.mark.random
 def test_statements_are_refused(faults: Faults) -> None:
     assert faults.refused > 200
 
 
+@pytest.mark.random
 def test_what_is_refused_leaves_nothing_behind(faults: Faults) -> None:
     assert {name: places[:3] for name, places in faults.left.items()} == {}
 

@@ -18,6 +18,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from nki_migrate.golden import FIRST
 from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.judging import judged
@@ -470,6 +471,7 @@ def is_equivalent(mutant: Mutant) -> bool:
     return (mutant.golden, mutant.kind, mutant.before) in EQUIVALENT
 
 
+@pytest.mark.random
 def test_every_damage_to_a_golden_is_caught_at_its_level(record_property: Callable[[str, object], None]) -> None:
     mutants = sample()
     counts: dict[str, Counter[str]] = defaultdict(Counter)

@@ -10,6 +10,7 @@ import functools
 from dataclasses import replace
 
 import pytest
+from examples import sampled
 from nki_migrate.codemods import Options, Outcome, rewrite
 from nki_migrate.codemods.ladder.registry import RULES as LADDER
 from nki_migrate.golden import FIRST, LADDER_GOLDENS, NKI_GOLDENS, Golden
@@ -109,7 +110,7 @@ def test_rules_name_goldens_that_show_them(code: str) -> None:
 
 
 @pytest.mark.parametrize("target", NAMES[1:])
-@pytest.mark.parametrize("name", sorted(NKI_GOLDENS))
+@pytest.mark.parametrize("name", sampled("ladder_golden", sorted(NKI_GOLDENS)))
 def test_goldens_from_beta1_climb_to_legal_files_and_stay(name: str, target: str) -> None:
     golden = NKI_GOLDENS[name]
     climbed = rewrite(golden.first_after, Options(target=target, source=FIRST), name)
@@ -127,7 +128,10 @@ def functions(text: str) -> dict[str, str]:
 CLIMBED = [name for name, golden in NKI_GOLDENS.items() if golden.first_after_path != golden.after_path]
 
 
-@pytest.mark.parametrize("name", sorted(set(CLIMBED) - set(LADDER_GOLDENS)))
+@pytest.mark.parametrize(
+    "name",
+    sampled("ladder_golden", sorted(set(CLIMBED) - set(LADDER_GOLDENS))),
+)
 def test_host_code_of_beta_1_keeps_no_kernel_beside_it_from_the_target(name: str) -> None:
     """Files with a harness that stays (NKI007) had been written for 0.2, whatever the target, without a word."""
     golden = NKI_GOLDENS[name]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from examples import sampled
 from nki_migrate.codemods import Options, rewrite
 from nki_migrate.codemods.rules.registry import RULES
 from nki_migrate.codemods.syntax.mark_text import WORD
@@ -154,7 +155,7 @@ def test_the_kernels_leave_what_they_are_to(name):
 
 
 @pytest.mark.parametrize(("place", "unsafe"), [("in the kernel", True), *((place, False) for place in PLACES)])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled("left_in_kernels", CASES))
 def test_a_kernel_in_which_something_is_left_gives_no_other_numbers(name, place, unsafe, migrate):
     _, above, body = CASES[name]
     source = source_with(above, body, place)

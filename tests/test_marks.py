@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from examples import sampled
 from first_rung import FIRST, Options, rewrite
 from nki_migrate import codemods
 from nki_migrate.checking import check_report
@@ -145,7 +146,7 @@ def check_again(source: str, options: Options) -> Report:
     return first
 
 
-@pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.parametrize("name", sampled("marks", CHANGED))
 def test_what_is_left_of_a_golden_is_found_again(name):
     check_again(GOLDENS[name].before, Options(**GOLDENS[name].options))
 
@@ -181,6 +182,7 @@ def reviewed_goldens() -> Iterator[tuple[str, Report]]:
                 yield name, safe
 
 
+@pytest.mark.random
 def test_unsafe_behind_safe_is_unsafe_at_once_or_says_to_undo():
     """What the second run cannot finish, it leaves as it was, finds all of it again, and says how to finish it."""
     differing = set()
@@ -205,6 +207,7 @@ def ignoring() -> Iterator[tuple[str, str]]:
             yield from ((name, code) for code in sorted(applied) if code != codes.NAMESPACE)
 
 
+@pytest.mark.random
 def test_what_an_ignored_rule_leaves_is_found_again() -> None:
     """A list in place of a tensor, and ``t[i] = nl.load(..)`` beside it, are Python: nothing else would tell."""
     tried = 0

@@ -130,17 +130,21 @@ def watch() -> Iterator[Watch]:
         yield watch
 
 
+@pytest.mark.random
 def test_questions_are_asked(watch: Watch) -> None:
     assert len(watch.asked) > 100
 
 
+@pytest.mark.random
 def test_a_question_changes_nothing(watch: Watch) -> None:
     assert {name: parts for name, parts in watch.changed.items() if name not in ACTS} == {}
 
 
+@pytest.mark.random
 def test_a_rewrite_leaves_the_tree_that_others_read(watch: Watch) -> None:
     assert watch.rewritten == set()
 
 
+@pytest.mark.random
 def test_what_is_called_an_act_acts(watch: Watch) -> None:
     assert ACTS.keys() - watch.changed.keys() == set()

@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from examples import sampled
 from nki_migrate import store
 from nki_migrate.checking import check_reports
 from nki_migrate.cli import main
@@ -464,7 +465,13 @@ def definitions(source):
     return {node.name: ast.dump(node) for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
 
 
-@pytest.mark.parametrize("name", [n for n, g in GOLDENS.items() if g.language == "nki" and not g.is_beta2_only])
+@pytest.mark.parametrize(
+    "name",
+    sampled(
+        "support_module",
+        [n for n, g in GOLDENS.items() if g.language == "nki" and not g.is_beta2_only],
+    ),
+)
 def test_a_kernel_of_a_package_is_what_it_is_elsewhere(name):
     golden = GOLDENS[name]
     options = Options(**{"target": golden.target, **golden.options})

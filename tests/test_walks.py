@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from examples import sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nki_migrate.codemods import Options, Outcome, rewrite_together
@@ -54,7 +55,7 @@ def repeated() -> Iterator[list[bool]]:
         yield found
 
 
-@pytest.mark.parametrize("path", EVERY, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", sampled("walks", EVERY), ids=lambda path: path.parent.name)
 def test_a_second_round_that_repeats_all_it_can_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sources = {"kernel.py": path.read_text(encoding="utf-8")}
     monkeypatch.setattr(rounds, "_is_settled", lambda modules, before, variants: False)
@@ -62,6 +63,7 @@ def test_a_second_round_that_repeats_all_it_can_changes_nothing(path: Path, monk
     assert rewrite_together(sources, OPTIONS) == walked_each_time(sources)
 
 
+@pytest.mark.random
 def test_goldens_with_several_functions_come_out_alike(repeated: list[bool]) -> None:
     for path in GOLDENS:
         sources = {"kernel.py": path.read_text(encoding="utf-8")}
