@@ -42,7 +42,9 @@ def contents(value: object) -> object:
 def state(scope: Scope) -> Contents:
     module = scope.module
     own = {name: value for name, value in vars(scope).items() if name not in PARTS | {"output"}}
-    planned = (module.plan, module.plan.edits, module.summaries, module.names, module.environment)
+    planned = [module.plan, module.plan.edits, module.summaries, module.environment]
+    if module.program.unit is None or not module.program.unit.begun:
+        planned.append(module.names)  # else what is asked here was asked before, and its names are there already
     subjects = {"Scope": own, **{f"Scope.{name}": vars(getattr(scope, name)) for name in PARTS}}
     subjects |= {type(part).__name__: vars(part) for part in planned}
     return {
@@ -101,7 +103,7 @@ class Faults:
             if scope.source.is_changed(statement):
                 own.pop(statement)  # it says what the run made of it before, in its own words
             for name, value in state(scope).items():
-                if before.get(name) != value:
+                if before.get(name, value) != value:
                     self.left.setdefault(name, []).append(f"{statement.lineno}: {ast.unparse(statement)[:80]}")
 
         return watched

@@ -63,6 +63,15 @@ def test_a_second_round_that_repeats_all_it_can_changes_nothing(path: Path, monk
     assert rewrite_together(sources, OPTIONS) == walked_each_time(sources)
 
 
+def test_a_function_with_another_one_in_it_is_repeated(repeated: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    source = (ROOT / "golden" / "nested_function" / "before.py").read_text(encoding="utf-8")
+    monkeypatch.setattr(rounds, "_is_settled", lambda modules, before, variants: False)
+    monkeypatch.setattr(rounds, "_ROUNDS", 2)
+    repeated.clear()
+    rewrite_together({"kernel.py": source}, OPTIONS)
+    assert repeated == [True]
+
+
 @pytest.mark.random
 def test_goldens_with_several_functions_come_out_alike(repeated: list[bool]) -> None:
     for path in GOLDENS:
@@ -113,6 +122,7 @@ STATEMENTS = [
     "tile = made[1]",
     "size = size + 1",
     "tile = nl.max(tile, axis=1, keepdims=True)",
+    "def step(part):\n    part[...] = nl.add(part, size)\nstep(tile)\nstep(made[0])",
 ]
 CALLED = [
     *("tile", "column", "row", "total", "blocks[0]", "blocks[i]", "tile[0:128, 0:16]", "tile[0:128, i * 4:i * 4 + 4]"),
@@ -125,6 +135,7 @@ ASKED = [
     "for j in nl.affine_range(2):\n    tile = {helper}({given}, flag=j == 0)",
     "column = {helper}({given}, flag={flag}, size=x.shape[1])",
     "total[...] = nl.add(total, tile)",
+    "def step(part):\n    total[...] = {helper}(part, flag={flag})\nstep({given})",
 ]
 
 

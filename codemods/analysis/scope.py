@@ -134,8 +134,7 @@ class Scope:
         return analysis
 
     def walk_within(self, node: ast.FunctionDef, parameters: dict[str, Value] | None = None) -> None:
-        """Rewrite a function (once) as a part of what this one becomes: other functions see what is planned for it."""
-        self.module.program.share()
+        """Rewrite a function (once) as a part of what this one becomes."""
         self.evaluator.walk_function(self.module, node, parameters or {}, caller=self, within=True)
 
     def means_builtin(self, name: str) -> bool:

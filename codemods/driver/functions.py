@@ -217,7 +217,7 @@ def _names_read(node: ast.AST) -> set[str]:
 
 def _lift_unused(scope: Scope) -> None:
     for function in scope.nested:
-        if function.node not in scope.module.summaries.lifted:
+        if function.node not in scope.module.plan.lifted:
             refusal = scope.draft.attempt(_lift, scope, function)
             if refusal is not None:
                 scope.module.report(refusal)

@@ -28,10 +28,12 @@ def walk_function(
     ``within``: as a part of what its caller is rewritten to, which may plan something for it before.
     """
     on_device = caller is not None and caller.on_device
-    if not within:
+    if not within and node not in module.plan.lifted:
         return module.program.told(_walked, module, node, parameters, on_device).analysis
     if node not in module.summaries.analyzed:
-        _drafted(module, node, parameters, on_device, caller if node in module.summaries.lifted else None)
+        found = _drafted(module, node, parameters, on_device, caller if node in module.plan.lifted else None)
+        if module.program.unit is not None:
+            module.program.unit.within[node] = found
     return module.summaries.analyzed[node]
 
 
@@ -59,6 +61,7 @@ def _walk_once(module: Module, node: ast.FunctionDef, parameters: Parameters, on
     unit = before.again(program.answer) if before is not None and same(before.known, known) else Unit(known)
     if unit is before:
         module.whole.add(unit.plan)
+        summaries.analyzed |= unit.within
     else:
         _walk_as(unit, module, node)
     if unit.is_repeatable:

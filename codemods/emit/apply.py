@@ -200,7 +200,7 @@ class _Rebuild:
         return old in self.module.plan.needless or isinstance(old, ast.Import | ast.ImportFrom)
 
     def _is_lifted(self, statements: list[ast.stmt]) -> bool:
-        return any(old in self.module.summaries.lifted for old in statements)
+        return any(old in self.module.plan.lifted for old in statements)
 
     def _has_comment(self, statements: list[ast.stmt]) -> bool:
         """Can the lines of some statements hold a comment? (A ``#`` in a string only costs time.)"""

@@ -94,6 +94,12 @@ class ModulePlan:
     """What iterations of a loop leave of a name for the next, where this round took it for something else."""
     inside: dict[ast.FunctionDef, dict[ast.AST, str]] = field(default_factory=dict)
     """The texts of expressions in functions that their callers plan."""
+    captured: dict[ast.FunctionDef, dict[str, Value]] = field(default_factory=dict)
+    """What nested functions captured when they were lifted."""
+    lifting: set[ast.FunctionDef] = field(default_factory=set)
+    """The nested functions that are being lifted."""
+    lifted: dict[ast.FunctionDef, tuple[str, list[str]]] = field(default_factory=dict)
+    """The new names of nested functions that were lifted, and the names that they get as further arguments."""
     traced_once: set[ast.For] = field(default_factory=set)
     """The loops whose bodies Beta 1 traced once."""
 
@@ -139,12 +145,6 @@ class Summaries:
     """The further copies of a function that serve other arguments than the first."""
     handed: dict[ast.FunctionDef, list[str]] = field(default_factory=dict)
     """The parameters that functions get besides their own."""
-    captured: dict[ast.FunctionDef, dict[str, Value]] = field(default_factory=dict)
-    """What nested functions captured when they were lifted."""
-    lifting: set[ast.FunctionDef] = field(default_factory=set)
-    """The nested functions that are being lifted."""
-    lifted: dict[ast.FunctionDef, tuple[str, list[str]]] = field(default_factory=dict)
-    """The new names of nested functions that were lifted, and the names that they get as further arguments."""
     flattened: dict[ast.FunctionDef, str] = field(default_factory=dict)
     """The functions that return a nested one, and the name of what stands in their place."""
     followed: dict[ast.FunctionDef, set[ast.Call]] = field(default_factory=dict)
@@ -169,6 +169,8 @@ class OutputNames:
     """The module that it imports functions of the rewrite from; empty: they stand in its own text."""
     local: dict[ast.FunctionDef, set[str]] = field(default_factory=dict)
     """The names that a function of the module's level has, nested functions and all."""
+    lifted: dict[ast.FunctionDef, str] = field(default_factory=dict)
+    """The names at the level of the module of nested functions that were lifted."""
     needed_imports: dict[str, str] = field(default_factory=dict)
     """The modules to import, and the name of each."""
     needed_names: dict[ast.ImportFrom, dict[str, str]] = field(default_factory=dict)

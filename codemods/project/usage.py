@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def names_left(module: Module) -> set[str]:
     """Every name that the module will read."""
     copies = (copied for group in module.summaries.copies.values() for copied in group)
-    found, _bound = names_used(module.plan.edits, [module.source.tree, *module.summaries.lifted, *copies])
+    found, _bound = names_used(module.plan.edits, [module.source.tree, *module.plan.lifted, *copies])
     for text in () if module.names.support_home else module.names.support.values():
         found |= _reads_and_stores(text)[0]
     return found

@@ -71,8 +71,9 @@ Ask = Callable[[Step, Draft], Any]
 class Unit:
     """The walk of one function: what it knew, asked and planned, and what it told of the function.
 
-    ``is_repeatable``: it did nothing that other functions see but by its questions. ``begun`` are the first events of a
-    walk whose questions were asked already, with their drafts: the walk takes their answers.
+    ``within`` is what it found of the functions that it was walked with (:meth:`Scope.walk_within`). ``is_repeatable``:
+    it did nothing that other functions see but by its questions. ``begun`` are the first events of a walk whose
+    questions were asked already, with their drafts: the walk takes their answers.
     """
 
     known: Known
@@ -82,6 +83,7 @@ class Unit:
     events: list[Event] = field(default_factory=list)
     is_repeatable: bool = True
     analysis: Analysis = field(default_factory=lambda: Analysis({}, None))
+    within: dict[ast.FunctionDef, Analysis] = field(default_factory=dict)
     handed: list[str] = field(default_factory=list)
 
     def asked(self, step: Step, ask: Ask) -> tuple[Any, Callable[[], None]]:

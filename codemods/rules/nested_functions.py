@@ -71,7 +71,7 @@ def _closure(scope: Scope, function: ast.FunctionDef) -> list[str]:
         | module.symbols.globals
         | set(module.names.support)
     )
-    known |= set(module.names.needed_imports.values()) | {name for name, _ in module.summaries.lifted.values()}
+    known |= set(module.names.needed_imports.values()) | {name for name, _ in module.plan.lifted.values()}
     around, outer = {*scope.names.assigned}, scope.outer
     while outer is not None:
         around, outer = around | {*outer.names.assigned}, outer.outer
@@ -88,39 +88,44 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
     """
     node = function.node
     module = scope.module
-    module.program.share()
-    if node in module.summaries.lifting:
+    if node in module.plan.lifting:
         raise Refuse(node, CODE, f"the nested function '{node.name}' calls itself", _HELP)
-    if node in module.summaries.lifted:
-        name, closure = module.summaries.lifted[node]
+    if node in module.plan.lifted:
+        name, closure = module.plan.lifted[node]
         _check_closure(scope, function, closure)
         return name, [f"{n}={n}" for n in closure]
     _check_form(scope, node)
     scope.apply(CODE, node)
-    name = node.name if node.name not in module.symbols.functions and node.name not in module.symbols.globals else ""
-    if not name or any(n.name == node.name for n in module.summaries.lifted):
-        name = module.fresh(node.name)
-    module.summaries.lifted[node] = (name, [])
+    name = module.program.told(_name_of, module, node)
+    module.plan.lifted[node] = (name, [])
     module.plan.edits.lifted.setdefault(scope.outermost, []).append(node)
     if name != node.name:
         module.plan.edits.renamed[node] = name
     module.plan.edits.replaced[node] = []
-    module.summaries.lifting.add(node)
+    module.plan.lifting.add(node)
     bound_again = _bound_again(scope, function)
     known = {n: scope.names.env[n] for n in bound_again}
     scope.names.env |= bound_again
     scope.walk_within(node, told)
     scope.names.env |= known
-    module.summaries.lifting.discard(node)
+    module.plan.lifting.discard(node)
     closure = _closure(scope, node)
-    module.summaries.lifted[node] = (name, closure)
+    module.plan.lifted[node] = (name, closure)
     module.plan.edits.parameters[node] = closure
     scope.captured.update(closure)
     read = {n.id for n in of_kinds(node, ast.Name)} - bound_names(node)
     seen = {**scope.names.env, **bound_again}
-    module.summaries.captured[node] = {name: seen[name] for name in sorted(read) if name in seen}
+    module.plan.captured[node] = {name: seen[name] for name in sorted(read) if name in seen}
     _check_closure(scope, function, closure)
     return name, [f"{n}={n}" for n in closure]
+
+
+def _name_of(module: Module, nested: ast.FunctionDef) -> str:
+    """The name of a nested function at the level of the module: its own, where nothing there has it."""
+    taken = {*module.symbols.functions, *module.symbols.globals, *(each.name for each in module.names.lifted)}
+    name = module.fresh(nested.name) if nested.name in taken else nested.name
+    module.names.lifted[nested] = name
+    return name
 
 
 def _bound_again(scope: Scope, function: Function) -> dict[str, Value]:
@@ -165,7 +170,7 @@ def _check_form(scope: Scope, node: ast.FunctionDef) -> None:
 
 def _check_closure(scope: Scope, function: Function, closure: list[str]) -> None:
     """Every call must find what the first one found: the function is written once."""
-    for name, value in scope.module.summaries.captured.get(function.node, {}).items():
+    for name, value in scope.module.plan.captured.get(function.node, {}).items():
         now = scope.names.env.get(name)
         moved = getattr(now, "origin", None) != getattr(value, "origin", None)  # another part of a tensor
         is_number = isinstance(value, Python | DType) and isinstance(now, Python | DType)
