@@ -6,12 +6,14 @@ A declaration between them, which runs whatever the guard says, stands before th
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 
 import libcst as cst
 
 from ..syntax.comments import Statement, comment_lines, lines_above
+from .parsed_statements import Written
 
 
 def append(result: list[Statement], statement: Statement, guards: Mapping[int, str]) -> None:
@@ -46,33 +48,34 @@ def _guard(statement: Statement, guards: Mapping[int, str]) -> str:
 
 def _is_declaration(statement: Statement) -> bool:
     """Is it ``name = nl.ndarray(...)``, without an address?"""
-    only = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1 else None
-    if not isinstance(only, cst.Assign) or len(only.targets) != 1 or not isinstance(only.targets[0].target, cst.Name):
-        return False
-    call = only.value
-    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "ndarray":
-        return False
-    keywords = {argument.keyword.value for argument in call.args if argument.keyword is not None}
-    trailing = statement.trailing_whitespace if isinstance(statement, cst.SimpleStatementLine) else None
-    return "address" not in keywords and trailing is not None and trailing.comment is None
+    match _tree(statement):
+        case ast.Assign(targets=[ast.Name()], value=ast.Call(func=ast.Attribute(attr="ndarray")) as call):
+            trailing = statement.trailing_whitespace if isinstance(statement, cst.SimpleStatementLine) else None
+            is_pinned = any(keyword.arg == "address" for keyword in call.keywords)
+            return not is_pinned and trailing is not None and trailing.comment is None
+    return False
+
+
+def _tree(statement: cst.BaseStatement) -> ast.stmt | None:
+    """What a line says, if it is one simple statement."""
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return None
+    [only] = statement.body
+    return only.node if isinstance(only, Written) else ast.parse(_text(only)).body[0]
 
 
 def _may_move(declared: list[Statement], guarded: cst.If) -> bool:
     """May declarations stand before what is guarded: does that only call functions, and not with their names?"""
     assert isinstance(guarded.body, cst.IndentedBlock)
-    calls = all(
-        isinstance(line, cst.SimpleStatementLine) and all(isinstance(part, cst.Expr) for part in line.body)
-        for line in guarded.body.body
-    )
+    calls = all(isinstance(_tree(line), ast.Expr) for line in guarded.body.body)
     names = {_name(each) for each in declared}
     return calls and len(names) == len(declared) and names.isdisjoint(re.findall(r"\w+", _text(guarded)))
 
 
 def _name(declaration: Statement) -> str:
-    assert isinstance(declaration, cst.SimpleStatementLine)
-    assign = declaration.body[0]
-    assert isinstance(assign, cst.Assign) and isinstance(assign.targets[0].target, cst.Name)
-    return assign.targets[0].target.value
+    assign = _tree(declaration)
+    assert isinstance(assign, ast.Assign) and isinstance(assign.targets[0], ast.Name)
+    return assign.targets[0].id
 
 
 def _text(node: cst.CSTNode) -> str:
