@@ -33,7 +33,6 @@ ACTS = {
     "lower.comprehensions.expand": "writes a comprehension as a loop; answers whether the statement has one",
     "lower.number_tables.assign_table": "assigns an array of numbers; answers whether it is one",
     "rules.psum_accumulation._declare_again": "declares a tile again; answers whether it can be",
-    "driver.walk._write_iterable": "writes what a loop runs over; answers whether Beta 1 traced the body once",
     "rules.name_bindings.report": "reports names that mean something else; answers whether there are any",
 }
 """Functions that act, and say whether they did."""

@@ -11,7 +11,8 @@ from ..analysis.kill import forget_formulas, kill, place_of
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.name_views import described
 from ..analysis.scope import Scope
-from ..analysis.unit_loops import RANGES, TRACED, bound_in_body
+from ..analysis.traced_loops import Tracing, tracing
+from ..analysis.unit_loops import RANGES, bound_in_body
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.frames import Loop, Side
@@ -45,6 +46,7 @@ from ..rules.loop_state import (
     forget_carried,
     none_at_first,
     report_objects,
+    report_untold,
     restore_state,
 )
 from ..syntax.codes import LANGUAGE
@@ -230,9 +232,12 @@ def _assert(scope: Scope, statement: ast.stmt) -> None:
 def _for(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.For)
     dynamic = dynamic_loops.is_dynamic(scope, statement)
+    passes = tracing(scope, statement.iter)
     if dynamic:
         dynamic_loops.rewrite(scope, statement)
-    traced = dynamic or _write_iterable(scope, statement)
+    else:
+        _write_iterable(scope, statement)
+    traced = dynamic or passes is Tracing.ONCE
     if statement.orelse:
         raise Refuse(statement, LANGUAGE, "for ... else", "Beta 2 has no else on loops")
     targets = {n.id for n in of_kinds(statement.target, ast.Name)}
@@ -259,6 +264,8 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
     _walk_body(scope, Loop(variable, statement, traced, dynamic), heads)
     drop_needless(scope, statement)
+    if passes is Tracing.UNKNOWN:
+        report_untold(scope, statement, targets, before)
     forget_formulas(scope, stale)
     for name in assigned:
         if name in before:
@@ -291,27 +298,26 @@ def _apart_from(scope: Scope, value: Value, bound: Set[str]) -> Value:
     return value
 
 
-def _write_iterable(scope: Scope, statement: ast.For) -> bool:
-    """Write the loop's iterable for Beta 2; was the body traced once?"""
+def _write_iterable(scope: Scope, statement: ast.For) -> None:
+    """Write the loop's iterable for Beta 2."""
     call = statement.iter
     name = scope.qualified(call.func) if isinstance(call, ast.Call) else None
     if name in RANGES and isinstance(call, ast.Call):
         text = ", ".join(render(scope, argument) for argument in call.args)
         _header_text(scope, call, f"{beta2_name(scope, call.func)}({text})")
-        return name in TRACED
+        return
     if name == BOX and isinstance(call, ast.Call):
         index_of_box(scope, statement, call)
-        return False
+        return
     builtin = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
     if isinstance(call, ast.Call) and not builtin and name not in CALLABLE:
         function = call.func.id if isinstance(call.func, ast.Name) else ""
         if function in ("zip", "enumerate"):
             index_loop(scope, statement, call)
-            return False
+            return
         if function in ("reversed", "map", "filter") or (function == "sorted" and call.keywords):
             raise Refuse(call, LANGUAGE, f"a loop over {function}(...)", "loop over range(...) and index")
     _header_text(scope, call, render(scope, call))
-    return builtin and scope.decorated
 
 
 def _header_text(scope: Scope, node: ast.expr, text: str) -> None:

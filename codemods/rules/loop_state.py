@@ -8,7 +8,8 @@ A ``return`` at the end of such a loop, with which the function ends, moves behi
 iteration.
 
 Safe: the names after the loop have what one iteration leaves. Left alone: ``return`` in the middle of such a loop, and
-objects that a body changes in place: the kernel stops there, for Beta 2 would change them in each iteration.
+objects that a body changes in place: the kernel stops there, for Beta 2 would change them in each iteration. Left
+alone, too: a loop of which the source does not tell whether its body was traced once, and whose body changes anything.
 
 Source: NKI migration guide, "Consistent control flow behavior".
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from ..analysis.carried_names import carried_names
 from ..analysis.changed_objects import Change, changes
@@ -53,7 +55,7 @@ from ..syntax.node_index import indexed, of_kinds, walk
 from ..syntax.nodes import bound_by
 
 CODE = "NKI004"
-GOLDENS = ("python_state", "running_counter", "return_in_loop")
+GOLDENS = ("python_state", "running_counter", "return_in_loop", "loop_under_a_name")
 
 
 def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
@@ -235,6 +237,29 @@ def check_same_tensor(scope: Scope, statement: ast.If, name: str, first: Value |
 
 def report_objects(scope: Scope, loop: ast.For) -> None:
     """Objects that the body changes in place: Beta 1 traced it once, so they changed once; Beta 2 does it each time."""
+    for change in _changed_objects(scope, loop):
+        message = f"'{change.name}' is changed in place by a loop whose body Beta 1 traced once"
+        scope.module.report(Refuse(change.node, CODE, message, "change it before or after the loop"))
+
+
+def report_untold(scope: Scope, loop: ast.For, targets: set[str], before: Mapping[str, Value]) -> None:
+    """A loop of which nothing tells whether Beta 1 traced its body once, where that makes a difference.
+
+    ``before`` are the names in front of the loop, whose body has been rewritten.
+    """
+    _read, bound = names_used(scope.module.plan.edits, [loop])
+    advanced = [n for n in carried_names(loop, scope.outermost) if n in before and n in bound - targets]
+    advanced += [change.name for change in _changed_objects(scope, loop)]
+    leaves = any(of_kinds(statement, ast.Return, ast.Break, ast.Continue) for statement in loop.body)
+    if advanced or leaves:
+        what = f"'{advanced[0]}' changes in" if advanced else "a return, break or continue in"
+        what += " a loop of which nothing tells whether Beta 1 traced its body once"
+        help = "name nl.affine_range, nl.static_range or a list at the loop, each under the condition that chooses it"
+        scope.module.report(Refuse(loop.iter, CODE, what, help))
+
+
+def _changed_objects(scope: Scope, loop: ast.For) -> Iterator[Change]:
+    """What the body of a loop changes in place that was there before it, and is no tensor."""
     numbers = {n.id for n in of_kinds(loop.target, ast.Name)}
     numbers |= {around.variable for around in scope.place.loops if counted(scope, around.statement) is not None}
     for change in changes(scope.module, scope.outermost, loop.body):
@@ -243,10 +268,9 @@ def report_objects(scope: Scope, loop: ast.For) -> None:
         tensor = isinstance(known, Hbm | Tile) or (change.stored and (unknown or _holds_tensors(change, known)))
         tensor = tensor or (change.stored and known is None and _binds_tensors(scope, loop, change.name))
         passed_on = change.through and change.name in numbers  # a list holds it
-        if tensor or passed_on or change.name in scope.module.symbols.imports or _is_made_inside(loop, change):
-            continue
-        message = f"'{change.name}' is changed in place by a loop whose body Beta 1 traced once"
-        scope.module.report(Refuse(change.node, CODE, message, "change it before or after the loop"))
+        imported = change.name in scope.module.symbols.imports
+        if not (tensor or passed_on or imported or _is_made_inside(loop, change)):
+            yield change
 
 
 def _holds_tensors(change: Change, known: Value | None) -> bool:
