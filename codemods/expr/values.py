@@ -285,12 +285,14 @@ class Allocator(Value):
     """``sbuf.mod_alloc(...)`` and friends: where the blocks of a tensor lie.
 
     ``kind`` is ``mod_alloc``, ``alloc`` or ``object``. Where ``condition`` does not hold, the compiler chooses.
-    ``kept`` names what ``base_addr`` stood at where the tensor was declared.
+    ``kept`` names what ``base_addr`` stood at where the tensor was declared. Calls of one ``text`` are one allocator:
+    names that they read are killed where they are bound again.
     """
 
     space: str
     kind: str
     call: ast.Call = field(compare=False)
+    text: str
     condition: str = ""
     kept: str = ""
 

@@ -110,7 +110,7 @@ def allocator_value(scope: Scope, node: ast.Call) -> str | Allocator | None:
         return None
     if parts[2] == "auto_alloc":
         return parts[1]
-    return Allocator(parts[1], parts[2], node) if parts[2] in ("mod_alloc", "alloc") else None
+    return Allocator(parts[1], parts[2], node, ast.unparse(node)) if parts[2] in ("mod_alloc", "alloc") else None
 
 
 def _either(scope: Scope, node: ast.IfExp) -> str | Allocator | None:

@@ -40,7 +40,7 @@ def object_allocator(scope: Scope, node: ast.expr) -> Allocator | None:
         return None
     if returned_by(scope, held[1]) is None:
         return None
-    return Allocator("sbuf", "object", node)
+    return Allocator("sbuf", "object", node, ast.unparse(node))
 
 
 @allocates("sbuf", "object")
