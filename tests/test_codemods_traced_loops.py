@@ -70,7 +70,6 @@ UNTOLD = [
     ("plan = Plan(nl.affine_range)", "plan.passes(tiles)"),
     ("loop = functools.partial(nl.affine_range, tiles)", "loop()"),
     ("numbers = [nl.affine_range(tiles)]", "numbers[0]"),
-    ("numbers, _ = nl.affine_range(tiles), 1", "numbers"),
     ("numbers = nl.affine_range(tiles) if ordered else nl.static_range(tiles)", "numbers"),
     ("numbers = range(tiles)", "numbers"),
 ]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from ..syntax.given_values import given_values
 from ..syntax.node_index import indexed, of_kinds, walk
 from .own_functions import own_function
 from .unit_loops import TRACED
@@ -84,24 +85,19 @@ def _of_function(scope: Scope, node: ast.expr, seen: frozenset[str]) -> Tracing:
 def _of_name(
     scope: Scope, name: str, seen: frozenset[str], of: Callable[[Scope, ast.expr, frozenset[str]], Tracing]
 ) -> Tracing:
-    return _joined(of(scope, value, seen | {name}) for value in _bound_to(scope.function, name))
+    return _joined(of(scope, value, seen | {name}) for value in given_values(scope.function, name))
 
 
 def _is_told(scope: Scope, name: str, seen: frozenset[str]) -> bool:
-    """Is a name one of the function's that plain assignments alone bind?"""
-    return name not in seen and 0 < len(_bound_to(scope.function, name)) == scope.names.assigned[name]
+    """Is a name one of the function's, and no parameter, of which each binding tells what it is?"""
+    if name in seen or name in _parameters(scope.function):
+        return False
+    return 0 < len(given_values(scope.function, name)) == scope.names.assigned[name]
 
 
 def _joined(found: Iterable[Tracing]) -> Tracing:
     kinds = set(found)
     return kinds.pop() if len(kinds) == 1 else Tracing.UNKNOWN
-
-
-@indexed
-def _bound_to(function: ast.FunctionDef, name: str) -> tuple[ast.expr, ...]:
-    """What plain assignments of a function bind a name to."""
-    assigns = (node for node in of_kinds(function, ast.Assign) if len(node.targets) == 1)
-    return tuple(node.value for node in assigns if ast.unparse(node.targets[0]) == name)
 
 
 @indexed

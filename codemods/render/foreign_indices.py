@@ -7,13 +7,13 @@ slice: a slice of one row has as many elements, so that nothing else would tell.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..analysis.body_values import ClassItself, Thing
 from ..analysis.classes import class_of
 from ..expr.emission import Refuse
 from ..syntax import codes
+from ..syntax.given_values import given_values
 from ..syntax.names import dotted
 from ..syntax.node_index import indexed, of_kinds, walk
 from .expressions import render_named
@@ -45,7 +45,7 @@ def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset(
         case ast.Name(id=name) if name in seen:
             return False
         case ast.Name(id=name) if name in scope.names.assigned or _is_parameter(scope, name):
-            return any(may_be_slice(scope, value, seen | {name}) for value in _given(scope.function, name))
+            return any(may_be_slice(scope, value, seen | {name}) for value in given_values(scope.function, name))
         case ast.Attribute(value=value, attr=field) if (cls := class_of(scope, value)) is not None:
             return _holds_slice(cls, field)
         case ast.Name() | ast.Attribute():
@@ -95,7 +95,7 @@ def _makes_slice(module: Module, node: ast.AST) -> bool:
 
 def _may_make_slice(module: Module, node: ast.expr) -> bool:
     """Does an expression make a slice, or name what a statement of the module makes one for?"""
-    named = (value for part in of_kinds(node, ast.Name) for value in _given(module.source.tree, part.id))
+    named = (value for part in of_kinds(node, ast.Name) for value in given_values(module.source.tree, part.id))
     return any(_makes_slice(module, value) for value in (node, *named))
 
 
@@ -114,7 +114,7 @@ def is_untold(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) 
         case ast.Name(id=name) if name in scope.names.untold:
             return True
         case ast.Name(id=name) if name in scope.names.assigned and name not in seen:
-            return any(is_untold(scope, value, seen | {name}) for value in _given(scope.function, name))
+            return any(is_untold(scope, value, seen | {name}) for value in given_values(scope.function, name))
         case ast.IfExp(body=first, orelse=second):
             return is_untold(scope, first, seen) or is_untold(scope, second, seen)
         case ast.BoolOp(values=elements) | ast.List(elts=elements) | ast.Tuple(elts=elements):
@@ -130,7 +130,7 @@ def _is_of_nki(scope: Scope, function: ast.expr, seen: frozenset[str] = frozense
         case ast.IfExp(body=first, orelse=second):
             return _is_of_nki(scope, first, seen) and _is_of_nki(scope, second, seen)
         case ast.Name(id=name) if name in scope.names.assigned and name not in seen:
-            given = list(_given(scope.function, name))
+            given = list(given_values(scope.function, name))
             return bool(given) and all(_is_of_nki(scope, value, seen | {name}) for value in given)
     return is_of_package(scope, function)
 
@@ -150,47 +150,6 @@ def _is_parameter(scope: Scope, name: str) -> bool:
     return any(node.arg == name for node in of_kinds(scope.function.args, ast.arg))
 
 
-@indexed
-def _given(owner: ast.AST, name: str) -> tuple[ast.expr, ...]:
-    """All that assignments, loops and defaults of parameters give to ``name``: itself, or what holds it."""
-    return tuple(value for bound, value in _bindings(owner) if bound == name)
-
-
-@indexed
-def _bindings(owner: ast.AST) -> tuple[tuple[str, ast.expr], ...]:
-    """Names, and what each may be given by assignments, loops and defaults of parameters."""
-    found: list[tuple[str, ast.expr]] = []
-    for node in walk(owner):
-        pairs: list[tuple[ast.expr, ast.expr]] = []
-        if isinstance(node, ast.Assign):
-            pairs = [pair for target in node.targets for pair in _pairs(target, node.value)]
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            pairs = [(node.target, node.value)]
-        elif isinstance(node, ast.For):
-            pairs = [(node.target, node.iter)]
-        elif isinstance(node, ast.arguments):
-            found += [(argument.arg, default) for argument, default in _defaults(node)]
-        found += [(name, value) for target, value in pairs for name in sorted(_bound(target))]
-    return tuple(found)
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    """What an assignment gives to what."""
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        return list(zip(target.elts, value.elts, strict=True))
-    return [(target, value)]
-
-
-def _bound(target: ast.expr) -> set[str]:
-    return {n.id for n in of_kinds(target, ast.Name) if isinstance(n.ctx, ast.Store)}
-
-
-def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:
-    positional = [*arguments.posonlyargs, *arguments.args]
-    yield from zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True)
-    yield from ((a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None)
-
-
 def _is_given(scope: Scope, node: ast.expr, seen: frozenset[str]) -> bool:
     """May a name of a module be a slice: one that this program's modules assign, or that another package has?"""
     chain = dotted(node)
@@ -201,4 +160,4 @@ def _is_given(scope: Scope, node: ast.expr, seen: frozenset[str]) -> bool:
     if (chain[0] if home is scope.module else name) in home.symbols.imports:
         return True
     own = [s for s in home.source.tree.body if not isinstance(s, ast.FunctionDef | ast.ClassDef)] if name else []
-    return any(may_be_slice(scope, value, seen | {chain[0]}) for s in own for value in _given(s, name))
+    return any(may_be_slice(scope, value, seen | {chain[0]}) for s in own for value in given_values(s, name))

@@ -16,6 +16,7 @@ from ..syntax.format import tuple_text
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_shape
 from .expressions import render_stable
+from .partition_marks import is_mark, marked, marked_shape
 from .patterns import of_name, of_rank
 
 if TYPE_CHECKING:
@@ -52,19 +53,19 @@ def written_sizes(scope: Scope, node: ast.expr) -> Sizes | None:
         behind = left.partition if right.partition is None else len(left.all) + right.partition
         return Sizes((*left.all, *right.all), behind)
     if isinstance(node, ast.Tuple | ast.List):
-        marked = [d for d, size in enumerate(node.elts) if _is_partition(scope, size)]
-        return Sizes(tuple(_size(scope, size) for size in node.elts), marked[-1] if marked else None)
+        return Sizes(tuple(_size(scope, size) for size in node.elts), marked(scope, node.elts))
     known = _of_a_tensor(scope, node)
     if known is None and isinstance(node, ast.Name):
         text = scope.sizes.definitions.get(node.id) or scope.sizes.formulas.get(node.id)
-        return _defined(scope, algebra.parse(text)) if text else None
+        return _defined(scope, node.id, algebra.parse(text)) if text else None
     return None if known is None else Sizes(known)
 
 
-def _defined(scope: Scope, node: ast.expr) -> Sizes | None:
+def _defined(scope: Scope, name: str, node: ast.expr) -> Sizes | None:
     """The sizes of a shape that has a name, as it was bound last: what it is made of has not changed since."""
     if isinstance(node, ast.Tuple | ast.List):
-        return Sizes(tuple(ast.unparse(size) for size in node.elts)) if "par_dim" not in ast.unparse(node) else None
+        partition, is_known = marked_shape(scope, name)
+        return Sizes(tuple(ast.unparse(size) for size in node.elts), partition) if is_known else None
     known = _of_a_tensor(scope, node)
     return None if known is None else Sizes(known)
 
@@ -86,13 +87,9 @@ def _number(node: ast.expr | None) -> int | None:
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
 
 
-def _is_partition(scope: Scope, node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.par_dim"
-
-
 def _size(scope: Scope, node: ast.expr) -> str:
     """One size; ``x.shape[1]`` is what it stands for, where that is a number: two tensors can be seen to be alike."""
-    if isinstance(node, ast.Call) and _is_partition(scope, node) and len(node.args) == 1:
+    if isinstance(node, ast.Call) and is_mark(scope, node) and len(node.args) == 1:
         return _size(scope, node.args[0])
     text = render_stable(scope, node)
     index = node.slice if isinstance(node, ast.Subscript) else None

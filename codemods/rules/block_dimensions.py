@@ -59,6 +59,7 @@ GOLDENS = (
     "block_filled",
     "block_grid",
     "par_dim_spellings",
+    "par_dim_names",
 )
 _HELP = "the list of tensors is always right; use --blocks list to silence this"
 _MOST_DIMENSIONS = 4

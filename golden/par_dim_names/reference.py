@@ -1,0 +1,2 @@
+def four_times(x):
+    return 4 * x
