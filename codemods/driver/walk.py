@@ -41,6 +41,7 @@ from ..render.truths import truth_text
 from ..render.vector_sizes import bound_sizes
 from ..rules import dynamic_loops
 from ..rules.loop_state import (
+    assume_branches,
     check_same_tensor,
     drop_needless,
     forget_carried,
@@ -342,6 +343,7 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     if known is not None:
         _one_side(scope, statement, known)
         return
+    assume_branches(scope, statement)
     before, branch, formulas = dict(scope.names.env), scope.place.branch, scope.sizes.formulas
     side = Side.of(statement, len(scope.place.loops))
     branches = [(side, statement.body), (side.other, statement.orelse)]

@@ -76,7 +76,7 @@ class ModulePlan:
     left: set[ast.FunctionDef] = field(default_factory=set)
     """The functions that are left alone as a whole."""
     staying: set[ast.AST] = field(default_factory=set)
-    """The calls of functions of Beta 1 that the target has again."""
+    """The calls of functions of Beta 1 that the target has again, and conditions that mean what Beta 1 left open."""
     needless: set[ast.stmt] = field(default_factory=set)
     """The statements that go, and their comments with them."""
     removed_comments: list[str] = field(default_factory=list)

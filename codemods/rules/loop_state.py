@@ -11,6 +11,9 @@ Safe: the names after the loop have what one iteration leaves. Left alone: ``ret
 objects that a body changes in place: the kernel stops there, for Beta 2 would change them in each iteration. Left
 alone, too: a loop of which the source does not tell whether its body was traced once, and whose body changes anything.
 
+A note says where a condition on the loop's variable binds a name that is read behind it: Beta 1 traced both branches,
+and its migration guide calls such a name undefined. The output has what the branch binds that each iteration takes.
+
 Source: NKI migration guide, "Consistent control flow behavior".
 """
 
@@ -26,6 +29,7 @@ from ..analysis.changed_objects import Change, changes
 from ..analysis.instructions import HANDLERS
 from ..analysis.maybe_tensors import names_taken
 from ..analysis.scope import Scope
+from ..analysis.traced_conditions import undefined_behind
 from ..analysis.unit_loops import bound_in_body, counted
 from ..expr.emission import Refuse
 from ..expr.values import (
@@ -256,6 +260,14 @@ def report_untold(scope: Scope, loop: ast.For, targets: set[str], before: Mappin
         what += " a loop of which nothing tells whether Beta 1 traced its body once"
         help = "name nl.affine_range, nl.static_range or a list at the loop, each under the condition that chooses it"
         scope.module.report(Refuse(loop.iter, CODE, what, help))
+
+
+def assume_branches(scope: Scope, statement: ast.If) -> None:
+    """A condition on the loop's variable binds a name for what stands behind it: Beta 1 left undefined what that is."""
+    for name in undefined_behind(scope, statement):
+        taken = f"'{name}' is what the branch binds that '{ast.unparse(statement.test)}' takes in each iteration"
+        scope.assume(taken, "Beta 1 traced both branches once, and left the name undefined behind them")
+        scope.draft.add(scope.module.plan.staying, statement)
 
 
 def _changed_objects(scope: Scope, loop: ast.For) -> Iterator[Change]:
