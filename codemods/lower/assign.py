@@ -94,7 +94,8 @@ def assign(scope: Scope, statement: ast.stmt) -> None:
 
 def _chained(scope: Scope, statement: ast.Assign) -> None:
     if operand(scope, statement.value) is not None or is_computation(scope, statement.value):
-        raise Refuse(statement, DESTINATION, "one tile assigned to several targets", "write one assignment a target")
+        help = "give it to one name, and that name to the others: they are one tile"
+        raise Refuse(statement, DESTINATION, "one tile assigned to several targets", help)
     targets = " = ".join(scope.source.segment(t) for t in statement.targets)
     scope.emit(f"{targets} = {render(scope, statement.value)}")
     for target in statement.targets:
@@ -419,7 +420,8 @@ def _elementwise(scope: Scope, statement: ast.stmt, names: list[str], values: li
         scope.output.lines = out
         return
     if any(n in names for v in values for n in _names(v)):
-        raise Refuse(statement, DESTINATION, "a tuple assignment that swaps tensors", "write one assignment a name")
+        help = "keep one of them under another name first: before = a, a = b, b = before"
+        raise Refuse(statement, DESTINATION, "a tuple assignment that swaps tensors", help)
     scope.summary.dropped[statement] = {n for n, c in zip(names, compiled, strict=True) if c is not None}
     for name, value, known in zip(names, values, compiled, strict=True):
         if known is not None:
