@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping
 from ..analysis.carried_names import carried_names
 from ..analysis.changed_objects import Change, changes
 from ..analysis.instructions import HANDLERS
-from ..analysis.maybe_tensors import names_taken
+from ..analysis.maybe_tensors import may_be_no_number, names_taken
 from ..analysis.scope import Scope
 from ..analysis.traced_conditions import undefined_behind
 from ..analysis.unit_loops import bound_in_body, counted
@@ -55,6 +55,7 @@ from ..project.reaching_definitions import Definitions, definitions, names_read,
 from ..project.usage import names_used
 from ..render.index import index_value
 from ..render.vector_sizes import restored
+from ..syntax.given_values import given_values
 from ..syntax.node_index import indexed, of_kinds, walk
 from ..syntax.nodes import bound_by
 
@@ -129,9 +130,16 @@ def check_last(scope: Scope, statement: ast.Return) -> None:
 def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> dict[str, Value]:
     """In a loop that both versions run again and again, a name may mean something else in each iteration.
 
-    Returns what the names are at its head that the loop carries.
+    Returns what the names are at its head that the loop carries and that something binds before it. What the body alone
+    binds is there from the second iteration on, and may be a tensor.
     """
-    carried = [name for name in carried_names(statement, scope.outermost) if name in scope.names.env]
+    carried = []
+    for name in carried_names(statement, scope.outermost):
+        if name in scope.names.env:
+            carried.append(name)
+        elif any(may_be_no_number(scope, value) for value in given_values(statement, name)):
+            scope.names.env[name] = Value()
+            scope.names.unknown_results.add(name)
     for name in carried:
         value = scope.names.env[name]
         if type(value) is Python and _becomes_tile(scope, statement, name):
