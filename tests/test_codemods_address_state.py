@@ -101,3 +101,24 @@ def test_a_list_that_a_partial_function_holds_counts_as_it_was_at_the_declaratio
     text = source(definitions, "functools.partial(fn, places=places)", "places = [0, 64, 128, 256]", "places[1] = 512")
     migration = migrate(text, ARGS)
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+NESTED = (
+    "base = 0\n    def fn(idx, pdim_size, fdim_size):\n        return (0, base + idx[0] * fdim_size)\n    base = 256"
+)
+
+
+@pytest.mark.parametrize("after", ["base = 512", "base += 512", "for base in nl.static_range(2):\n        pass"])
+def test_what_a_nested_function_reads_and_changes_later_has_a_note(migrate, after):
+    migration = migrate(source("", "fn", NESTED, after), ARGS)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    (note,) = (each for each in migration.outcome.asserted if "where the tile is declared" in each.text)
+    assert (note.text, note.why) == (
+        "Beta 1 called 'fn' where the tile is declared",
+        "it reads 'base', which changes behind it",
+    )
+
+
+def test_what_it_reads_and_nothing_changes_has_none(migrate):
+    outcome = migrate(source("", "fn", NESTED), ARGS).outcome
+    assert outcome.findings == () and not [a for a in outcome.asserted if "where the tile" in a.text]

@@ -8,7 +8,8 @@ function.
 
 Safe where the function has no state: it is called in the loop where a tile is declared, and perhaps more than once.
 Left alone: functions that change what outlives the call, or read what another function changes; lambdas, and callables
-that the source does not show.
+that the source does not show. A note says where a nested function reads what changes behind the declaration: the output
+calls it there, and nothing documents when Beta 1 did.
 
 Source: direct allocation guide, "ncc.sbuf.alloc()" (the compiler calls the function by keyword).
 """
@@ -30,6 +31,7 @@ from ..render.expressions import render
 from ..syntax import codes
 from ..syntax.format import tuple_text
 from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import root_of
 from .nested_functions import factory_as_function, lift
 
 CODE = codes.ALLOC_FUNCTION
@@ -73,7 +75,11 @@ def _function(scope: Scope, node: ast.expr, rank: int) -> tuple[str, list[str]]:
     function = _named_function(scope, node)
     if function is not None:
         _check_state(scope, node, function.node)
-        return lift(scope, function) if function.name in scope.names.env else (function.name, [])
+        if function.name not in scope.names.env:
+            return function.name, []
+        name, captured = lift(scope, function)
+        _assume_when(scope, function.name, [argument.partition("=")[0] for argument in captured])
+        return name, captured
     what = "has no name" if isinstance(node, ast.Lambda) else "the source does not show"
     raise Refuse(
         node,
@@ -81,6 +87,21 @@ def _function(scope: Scope, node: ast.expr, rank: int) -> tuple[str, list[str]]:
         f"an allocation function that {what}",
         "compute address= by hand, or give a function that is defined with def",
     )
+
+
+def _assume_when(scope: Scope, function: str, captured: list[str]) -> None:
+    """A note where a nested function reads what is bound again, or changed, behind the declaration of the tile.
+
+    Nothing documents whether Beta 1 called it there, or when all of the kernel was traced.
+    """
+    first = min(statement.lineno for statement in (scope.place.statement, *scope.loop_statements) if statement)
+    parts = of_kinds(scope.function, ast.Name, ast.Subscript, ast.Attribute)
+    later = (root_of(part) for part in parts if isinstance(part.ctx, ast.Store | ast.Del) and part.lineno > first)
+    changed = {root.id for root in later if root is not None}
+    names = [f"'{name}'" for name in captured if name in changed]
+    if names:
+        called = f"Beta 1 called '{function}' where the tile is declared"
+        scope.assume(called, f"it reads {' and '.join(names)}, which change{'s' if len(names) == 1 else ''} behind it")
 
 
 def _check_state(scope: Scope, node: ast.expr, function: ast.FunctionDef) -> None:
