@@ -4,6 +4,7 @@ what files show each other they show to the guard, too.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +49,35 @@ def test_what_other_files_show_is_shown_to_the_second_rewrite_of_a_file_too(
     reports = rewrite_reports([Found("helper.py"), Found("caller.py")], Options(unsafe=True), 1)
     assert [(report.status, report.reason) for report in reports] == [("changed", None)] * 2
     assert b"axis=1)" in reports[0].after and b"nisa.engine.vector" in reports[0].after
+
+
+CALLER = """\
+import nki
+import nki.language as nl
+from b import filled_b
+from a import filled_a
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    filled_a(x, out)
+    filled_b(x, out)
+    return out
+"""
+CALLED = """\
+import nki.isa as nisa
+import nki.language as nl
+
+
+def filled_{name}(x, out):
+    tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x, dst_rmw_op=nl.add)
+    nisa.dma_copy(dst=out, src=tile)
+"""
+
+
+def test_what_tells_the_version_does_not_depend_on_the_order_of_the_files() -> None:
+    texts = {"k.py": CALLER, **{f"{name}.py": CALLED.replace("{name}", name) for name in "ab"}}
+    orders = [{path: texts[path] for path in order} for order in itertools.permutations(texts)]
+    assert len({rewrite_together(order, Options())["k.py"].decisions for order in orders}) == 1

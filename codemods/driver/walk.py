@@ -97,7 +97,7 @@ def _walk_statement(scope: Scope, statement: ast.stmt) -> None:
         if known is not None:
             scope.restore(known)
         _leave_alone(scope, statement, refusal)
-    for name in bound_by(statement):
+    for name in sorted(bound_by(statement)):
         kill(scope, name)
 
 

@@ -119,7 +119,8 @@ def _shared(found: dict[str, Source]) -> dict[str, Source]:
 
 
 def _narrowed(source: Source, found: Mapping[str, Source], low: Version, high: Version) -> Source:
-    other = next((path for path, each in found.items() if each.shown and (each.low == low or each.high == high)), "")
+    telling = (path for path, each in found.items() if each.shown and (each.low == low or each.high == high))
+    other = min(telling, default="")
     if (low, high) == (source.low, source.high) or not other:
         return source
     return Source(low, high, (*source.shown, (1, f"{other} is of NKI {found[other]}")))
