@@ -54,3 +54,50 @@ def test_one_of_two_tiles_of_one_shape_is_a_tile(migrate):
     source = KERNEL.replace("{body}", "t = pick(t, t, n)\n    t *= 0.5")
     migration = migrate(source, {"x": TensorSpec((8, 8), "float32", "normal")}, Options(unsafe=True))
     assert not migration.outcome.findings and migration.trouble == ()
+
+
+FOREIGN = """\
+import elsewhere.tiles
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+from elsewhere import made
+
+
+class Pool:
+    def __init__(self, shape):
+        self.tile = nl.zeros(shape, dtype=nl.float32)
+
+    def get(self):
+        return self.tile
+
+
+@nki.jit
+def k(x):
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.zeros((rows, columns), dtype=nl.float32)
+    pool = Pool((rows, columns))
+    t = {call}
+    n = t
+    {use}
+    return out
+"""
+
+
+@pytest.mark.parametrize("use", ["nl.store(out, value=t)", "nl.store(out, value=n)", "tile[...] = t", "tile[...] = -n"])
+@pytest.mark.parametrize("call", ["made(rows, columns)", "elsewhere.tiles.made(rows)", "made()", "pool.get()"])
+def test_what_a_function_may_give_is_no_number_to_fill_a_tile_with(call, use):
+    source = FOREIGN.replace("{call}", call).replace("{use}", use)
+    line = 1 + source[: source.index(use)].count("\n")
+    assert line in {finding.line for finding in rewrite(source).findings}
+
+
+@pytest.mark.parametrize("call", ["min(rows, 3)", "float(rows)", "x.shape[0]", "2.0", "max(rows, columns) / 2"])
+def test_numbers_fill_tiles_under_names_as_well(call):
+    source = (
+        FOREIGN.replace("{call}", call)
+        .replace("{use}", "nl.store(out, value=n)")
+        .replace("    pool = Pool((rows, columns))\n", "")
+    )
+    line = 1 + source[: source.index("nl.store")].count("\n")
+    assert line not in {finding.line for finding in rewrite(source).findings}

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ..expr.values import ColumnOrNumber, Constant, Container, Hbm, Python, Several, Slice, Tensors, Tile, Value
+from ..syntax.given_values import given_values
 from ..syntax.node_index import children, indexed, of_kinds, walk
 
 if TYPE_CHECKING:
@@ -82,6 +83,19 @@ def may_give_tensor(scope: Scope, node: ast.expr) -> bool:
         return False
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
     return any(scope.evaluator.operand(scope, argument) is not None for argument in given)
+
+
+def may_be_result(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """Is an expression what a function gives, under a name or not, that may give a tensor without getting one?"""
+    match node:
+        case ast.Call():
+            return not scope.evaluator.is_pure(scope, node)
+        case ast.Name(id=name) if name not in seen:
+            known = scope.names.env.get(name)
+            told = type(known) is not Python and known is not None
+            given = () if told else given_values(scope.function, name)
+            return any(isinstance(v, ast.Call | ast.Name) and may_be_result(scope, v, seen | {name}) for v in given)
+    return False
 
 
 def is_container(scope: Scope, node: ast.expr) -> bool:

@@ -6,7 +6,7 @@ import ast
 
 from ..analysis.instructions import Instruction
 from ..analysis.lists import assigned_to, extends_list, is_list
-from ..analysis.maybe_tensors import may_be_no_number
+from ..analysis.maybe_tensors import may_be_no_number, may_be_result
 from ..analysis.scope import Scope
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
@@ -83,7 +83,8 @@ def element_text(scope: Scope, part: ast.Subscript) -> str:
 
 def _fill(scope: Scope, statement: ast.stmt, destination: Operand, value: ast.expr) -> None:
     number = value.operand if isinstance(value, ast.UnaryOp) else value
-    known = isinstance(number, ast.Constant) or (not may_be_no_number(scope, value) and not isinstance(value, ast.Call))
+    known = not isinstance(value, ast.Call) and not may_be_result(scope, number) and not may_be_no_number(scope, value)
+    known = known or isinstance(number, ast.Constant)
     if not known:
         raise Refuse(value, DESTINATION, "the value is not known to be a tensor or a number", "assign a tile")
     if destination.space == "hbm":

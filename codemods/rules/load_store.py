@@ -24,14 +24,14 @@ from dataclasses import replace
 
 from ..analysis.instructions import Instruction, lowers
 from ..analysis.load_ranks import has_any_shape
-from ..analysis.maybe_tensors import may_be_no_number
+from ..analysis.maybe_tensors import may_be_no_number, may_be_result
 from ..analysis.objects import changing_part
 from ..expr.operands import Operand
 from ..expr.values import Absent, Hbm, Object, Python
 from ..lower.access import operand
 from ..lower.compute import Call, in_sbuf, materialized
 from ..lower.row_loads import of_evident_rank
-from ..render.expressions import is_pure, render
+from ..render.expressions import render
 from ..render.patterns import of_name, rest_of
 from ..render.support import tile_shape_function
 from ..syntax import codes
@@ -97,8 +97,8 @@ def _filled(call: Call, dst: Operand) -> Operand:
     """A tile of the shape of ``dst`` that holds the number which is stored: a DMA can only copy."""
     node = call.arguments["value"]
     number = node.operand if isinstance(node, ast.UnaryOp) else node
-    called = isinstance(node, ast.Call) and not is_pure(call.scope, node)  # by a function that may return a tensor
-    if not isinstance(number, ast.Constant) and (called or may_be_no_number(call.scope, node)):
+    unknown = may_be_result(call.scope, number) or may_be_no_number(call.scope, node)
+    if not isinstance(number, ast.Constant) and unknown:
         raise call.refuse(CODE, "the value of nl.store is not known to be a tensor or a number", "store a tile")
     if dst.dims is None or len(dst.dims) < 2 or dst.dtype is None:
         raise call.refuse(CODE, "a number stored to a place whose shape is not known", "fill a tile, then copy it")
