@@ -40,9 +40,15 @@ class _Link:
 
 
 class Correspondence:
-    """The relation between the tiles of two programs, built up as their instructions are walked in step."""
+    """The relation between the tiles of two programs, built up as their instructions are walked in step.
 
-    def __init__(self, old: Program, new: Program) -> None:
+    ``shared_scratch`` are the tensors in shared HBM that stand for private ones. That is the same where the new program
+    is ``on_one_core``: nobody is there to share them. On several cores, each of which had its own, they are one tensor.
+    """
+
+    def __init__(self, old: Program, new: Program, on_one_core: bool = False) -> None:
+        self.on_one_core = on_one_core
+        self.shared_scratch: set[int] = set()
         self.old_tiles = {tile.uid: tile for tile in old.tiles}
         self.new_tiles = {tile.uid: tile for tile in new.tiles}
         self.old_tensors = {tensor.uid: tensor for tensor in old.tensors}
@@ -192,14 +198,21 @@ class Correspondence:
             problem = self._scratch_problem(old, new)
             if problem:
                 return problem
-        is_shared = new.kind == "shared_hbm" and old.output is not None  # 0.2 also took outputs of one core
-        if old.kind and new.kind and old.kind != new.kind and not is_shared:
+        if old.kind and new.kind and old.kind != new.kind and not self._may_be_shared(old, new):
             return f"is in nl.{new.kind}, it was in nl.{old.kind}"
         if old.role != "constant" and o.dtype != n.dtype:
             return "has another data type"
         if (o.byte, o.steps) != (n.byte, n.steps):
             return "is at another element" if o.steps == n.steps else "has another access pattern"
         return None
+
+    def _may_be_shared(self, old: HbmTensor, new: HbmTensor) -> bool:
+        """May a private tensor be in shared HBM: an output, which 0.2 took of one core, or one of a single core?"""
+        if new.kind != "shared_hbm" or not (self.on_one_core or old.output is not None):
+            return False
+        if old.output is None:
+            self.shared_scratch.add(new.uid)
+        return True
 
     def _scratch_problem(self, old: HbmTensor, new: HbmTensor) -> str | None:
         if old.uid not in self._hbm and new.uid not in self._hbm.values():
@@ -236,7 +249,7 @@ class Correspondence:
         other._by_new = {uid: list(links) for uid, links in self._by_new.items()}
         other._touched, other._retired = set(self._touched), set(self._retired)
         other._written_old, other._written_new = set(self._written_old), set(self._written_new)
-        other._hbm = dict(self._hbm)
+        other._hbm, other.shared_scratch = dict(self._hbm), set(self.shared_scratch)
         return other
 
 

@@ -47,7 +47,7 @@ def walked(before: Run, after: Run, permitted: Sequence[Permitted] = (), inexact
     """
     pairs = zip(before.programs, after.programs, strict=False)
     versions = before.version, after.version
-    walks = [Walk(old, new, permitted, inexact, versions) for old, new in pairs]
+    walks = [Walk(old, new, permitted, inexact, versions, after.cores == 1) for old, new in pairs]
     for walk in walks:
         walk.go()
     return walks
@@ -137,11 +137,19 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
             in_place := _in_place(walks),
             f"{in_place} results in the tile that was read last, declared by NKI021: x = op(x) is in place",
         ),
+        _shared_scratch(walks),
         (columns, f"{columns} tensor_tensor of two columns before, a tensor_scalar of a column after: NKI022"),
         (computed, f"{copies} dma_compute after, as NKI 0.3 has it (NKV005)"),
         (divided, f"{divisions} a reciprocal and a multiplication after, declared by {by}"),
     ]
     return [note for count, note in met if count]
+
+
+def _shared_scratch(walks: Sequence[Walk]) -> tuple[int, str]:
+    """How many private tensors of a program on one core are in shared HBM after, and what is said of them."""
+    count = sum(len(walk.relation.shared_scratch) for walk in walks)
+    tensors = "1 private tensor is" if count == 1 else f"{count} private tensors are"
+    return count, f"{tensors} in nl.shared_hbm after: on one core that is the same"
 
 
 def _in_place(walks: Sequence[Walk]) -> int:
@@ -161,7 +169,7 @@ class Walk:
     writes what a sum starts with, ``constants`` how many of its instructions make constants, ``fills`` how many fewer
     it has to fill the blocks of tensors, ``chosen`` its tiles that hold the truth of a condition, ``placed`` how many
     of its instructions compute into a tile that is copied to its place. ``versions`` are those that the programs ran
-    as, which some exemptions depend on.
+    as, which some exemptions depend on. ``on_one_core``: did the new one run on one NeuronCore?
     """
 
     def __init__(
@@ -171,6 +179,7 @@ class Walk:
         permitted: Sequence[Permitted] = (),
         inexact: Inexact | None = None,
         versions: tuple[str, str] = ("", ""),
+        on_one_core: bool = False,
     ) -> None:
         self.versions = versions
         self.old, self.new, self.zeros = without_zeros(old, new)
@@ -182,7 +191,7 @@ class Walk:
         self.divisions = Divisions(self.new)
         self.divided: list[int] = []
         self.added: set[int] = set()
-        self.relation = Correspondence(self.old, self.new)
+        self.relation = Correspondence(self.old, self.new, on_one_core)
         self.owners = _owners(new), _owners(old)
         self.used: Counter[Permitted] = Counter()
         self.copies: dict[int, tuple[Operand, Operand]] = {}

@@ -180,6 +180,7 @@ class Run:
     tiles lie in the memories of ``language``. ``notes`` say what of the run is not as sure as the rest.
     ``version`` is the version of NKI that it ran as, empty for Beta 1 and other languages. ``form`` is what
     :func:`form_of` says of the value that it returned, empty where it returned nothing, and in other languages.
+    ``cores`` is how many NeuronCores it ran on, 0 where that is not known.
     """
 
     outputs: tuple[Packed, ...]
@@ -193,6 +194,7 @@ class Run:
     notes: tuple[str, ...] = field(default=(), compare=False)
     version: str = field(default="", compare=False)
     form: str = ""
+    cores: int = 0
 
     @property
     def distinct_tiles(self) -> list[TileRow]:
@@ -267,8 +269,9 @@ def _form(value: object) -> str:
 
 def run_of(outputs: Iterable[object], machines: Iterable[Machine], form: str = "") -> Run:
     """The record of a launch of NKI: what it returned, and the programs that its machines ran."""
-    packed = tuple(Packed.of(np.asarray(output)) for output in outputs)
-    return Run(packed, tuple(program for machine in machines for program in traces_of(machine)), form=form)
+    packed, ran = tuple(Packed.of(np.asarray(output)) for output in outputs), tuple(machines)
+    programs = tuple(program for machine in ran for program in traces_of(machine))
+    return Run(packed, programs, form=form, cores=len(ran))
 
 
 def traces_of(machine: Machine) -> tuple[Program, ...]:
