@@ -78,3 +78,33 @@ def test_kinds_that_are_written_alike_share_a_copy(migrate):
     source = migrate(HEAD + RANKS, args).outcome.source
     assert source.count("def moved") == 1
     assert source.count("def copied") == 2
+
+
+RESHAPED = """\
+@nki.jit
+def add_row(x, row):
+    out = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.hbm)
+    tile = nl.load(x[0:64, 0:32])
+    nl.store(out, value=nl.add(tile, nl.load(row[0:1, :])))
+    return out
+
+
+@nki.jit
+def with_bias(x, bias):
+    return add_row(x, bias.reshape((1, 32)))
+
+
+@nki.jit
+def k(x, bias):
+    found = with_bias(x, bias)
+    out = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=nl.load(found))
+    return out
+"""
+
+
+def test_what_a_launch_gives_and_a_called_kernel_reshapes_is_a_tensor(migrate):
+    """Nothing else told it: ``k`` only hands ``bias`` on, and a helper may reshape a tile."""
+    tensors = {"x": TensorSpec((64, 32), "float32"), "bias": TensorSpec((32,), "float32")}
+    migration = migrate(HEAD + RESHAPED, tensors)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

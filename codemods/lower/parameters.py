@@ -163,7 +163,7 @@ def _is_reduced(node: ast.Subscript, name: str) -> bool:
 
 
 def _is_tensor_there(scope: Scope, node: ast.Call, name: str, seen: frozenset[tuple[ast.FunctionDef, str]]) -> bool:
-    """Does a call hand ``name`` on to a function that uses it as a tensor?"""
+    """Does a call hand ``name`` on to a function that uses it as a tensor? What a launch gives is no tile there."""
     if (scope.function, name) in seen:
         return False
     module, seen = scope.module, seen | {(scope.function, name)}
@@ -172,7 +172,7 @@ def _is_tensor_there(scope: Scope, node: ast.Call, name: str, seen: frozenset[tu
     if function is None:
         return False
     given = [p for p, _, value in by_parameter(function, node) if isinstance(value, ast.Name) and value.id == name]
-    there = Scope(home, function, False, names=Names(assigned=assignment_counts(function)))
+    there = Scope(home, function, scope.decorated, names=Names(assigned=assignment_counts(function)))
     return any(_is_tensor(there, parameter, seen) for parameter in given)
 
 
