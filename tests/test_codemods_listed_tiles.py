@@ -58,7 +58,40 @@ def test_lists_of_tiles_stay_lists(migrate, lines):
     assert "ts = [" in migration.outcome.source
 
 
+LISTS = f"ts = [[{ZEROS} for j in range(3)] for i in range(2)]"
+FILLED = """\
+for i in nl.static_range(2):
+    for j in nl.static_range(3):
+        ts[i][j][...] = nl.multiply(a[0:128, 0:64], i + j)"""
+LAST = "for i in nl.static_range(2):\n    nl.store(out[0:128, 64 * i:64 * i + 64], ts[i][-1])"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [LISTS, FILLED, LAST],
+        [LISTS, FILLED.replace("static_range(2)", "static_range(len(ts))"), LAST],
+        [LISTS.replace("for j", "for i"), FILLED, LAST],
+        [f"ts = [[{LOAD.format(at='64 * i + j')} for j in range(3)] for i in range(2)]", LAST],
+        [f"ts = [[[{ZEROS} for k in range(1)] for j in range(3)] for i in range(2)]", LAST.replace("[-1]", "[-1][0]")],
+        [LISTS.replace(ZEROS, PSUM), f"for j in nl.static_range(3):\n    ts[1][j][...] += {PRODUCT}", LAST],
+    ],
+)
+def test_lists_of_lists_of_tiles_stay_lists(migrate, lines):
+    migration = migrate(kernel(*lines), ARGS)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+ROW = f"[{ZEROS} for j in range(3)]"
 LEFT = [
+    ([f"ts = [{ROW} for i in range(2)]", "r = ts[0]", LAST.replace("ts[i]", "r")], "is changed or handed on"),
+    (
+        [f"ts = [{ROW} for i in range(2)]", "for r in ts:\n    r[0][...] = nl.exp(r[1])", LAST],
+        "is changed or handed on",
+    ),
+    ([f"ts = [{ROW} for i in range(2)]", "ts[0].reverse()", LAST], "is changed or handed on"),
+    ([f"ts = [{ROW.replace('3', 'i + 1')} for i in range(2)]", LAST], "a list of lists of several lengths"),
+    ([f"ts = [{ROW.replace('64)', 'j + 1)')} for i in range(2)]", LAST], "tiles whose sizes depend on 'j'"),
     ([f"ts = [{LOAD.format(at=0)}, nl.load(x[0:128, 0:32])]", STORES], "tiles of different shapes"),
     ([f"ts = [{SBUF}, {PSUM}]", STORES], "tiles of different shapes, types or memories"),
     ([f"ts = [{ZEROS}, 2.0]", STORES], "'ts' holds tiles, and something else"),
@@ -98,6 +131,7 @@ class Program:
     def __init__(self, chosen: random.Random) -> None:
         self.chosen, self.count = chosen, 0
         self.lists: dict[str, int] = {}
+        self.rows: dict[str, int] = {}  # the lists of lists, and how many each has
         self.psum: set[str] = set()
         self.loops: list[str] = []
         lines = [*self.made(), *self.made(), *self.block(2)]
@@ -112,7 +146,11 @@ class Program:
         self.lists[name] = size
         variable = f"e{self.count}"
         element = makes.format(at=f"{self.chosen.choice(['8', '32'])} * {variable}")
-        form = self.chosen.randrange(4)
+        form = self.chosen.randrange(5 if makes is not SBUF else 4)
+        if form == 4:
+            self.rows[name] = self.chosen.choice([1, 2])
+            inner = f"[{element} for {variable} in {self.chosen.choice(['range', 'nl.static_range'])}({size})]"
+            return [f"{name} = [{inner} for {self.chosen.choice(['_', variable, 'row'])} in range({self.rows[name]})]"]
         if form == 0:
             filled = [f"{name} = [{element} for {variable} in range({size})]"]
         elif form == 1:
@@ -138,7 +176,8 @@ class Program:
         name = self.chosen.choice(sorted(of if of else self.lists))
         size = self.lists[name]
         inside = [v for v in self.loops if int(v.rpartition("_")[2]) <= size]
-        return f"{name}[{self.chosen.choice([str(self.chosen.randrange(size)), '-1', *inside, *inside])}]"
+        row = f"[{self.chosen.choice([*map(str, range(self.rows[name])), '-1'])}]" if name in self.rows else ""
+        return f"{name}{row}[{self.chosen.choice([str(self.chosen.randrange(size)), '-1', *inside, *inside])}]"
 
     def write(self, depth: int) -> list[str]:
         function = self.chosen.choice(["exp", "tanh", "negative"])
@@ -159,7 +198,10 @@ class Program:
         return [f"{name} = {self.tile()}", use, f"{self.tile()}[...] = nl.add({name}, 1.0)"]
 
     def each(self, depth: int) -> list[str]:
-        name, other = self.chosen.choice(sorted(self.lists)), self.tile()
+        flat = sorted(self.lists.keys() - self.rows.keys())
+        if not flat:
+            return self.write(depth)
+        name, other = self.chosen.choice(flat), self.tile()
         return [f"for each in {name}:", f"    each[...] = nl.maximum(each, {other})"]
 
     def loop(self, depth: int) -> list[str]:
@@ -176,7 +218,10 @@ class Program:
 
     def stored(self, name: str) -> list[str]:
         at = 192 * (list(self.lists).index(name) % 2)
-        return [f"nl.store(out[0:128, {at + 64 * i}:{at + 64 * i + 64}], {name}[{i}])" for i in range(self.lists[name])]
+        row = "[-1]" if name in self.rows else ""
+        return [
+            f"nl.store(out[0:128, {at + 64 * i}:{at + 64 * i + 64}], {name}{row}[{i}])" for i in range(self.lists[name])
+        ]
 
 
 @pytest.mark.random

@@ -76,9 +76,9 @@ def _names_bound(statement: ast.stmt, value: ast.expr) -> list[str] | None:
 
 
 def _list_tiles(scope: Scope, node: ast.ListComp, name: str) -> None:
-    def head() -> tuple[list[str], set[str]]:
-        generator = node.generators[0]
-        header = _header(scope, node, generator)
+    def head(level: ast.ListComp) -> tuple[list[str], set[str]]:
+        generator = level.generators[0]
+        header = _header(scope, level, generator)
         lines = [*header.before, f"for {header.variable} in {header.iterable}:", *_indented(header.parts, _INDENT)]
         return lines, {header.variable} | _names(generator.target)
 

@@ -1,8 +1,9 @@
 """Python lists of tiles that a kernel of Beta 1 fills itself: the same lists in Beta 2, each tile under a name first.
 
-``[nl.load(...), nl.load(...)]``, ``[nl.ndarray(...) for _ in range(n)]``, ``tiles.append(nl.load(...))``. The elements
-are whole tiles of one shape and type, and the function does nothing with the list but append to it, read an element,
-measure it and loop over it, so that what is known of an element is known of all.
+``[nl.load(...), nl.load(...)]``, ``[nl.ndarray(...) for _ in range(n)]``, ``tiles.append(nl.load(...))``, and lists of
+such lists, ``[[nl.ndarray(...) for _ in range(n)] for _ in range(m)]``. The elements are whole tiles of one shape and
+type, and the function does nothing with the list but append to it, read an element, measure it and loop over it, so
+that what is known of an element is known of all.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..analysis.unit_loops import RANGES
@@ -99,36 +101,60 @@ def tiles_in_list(scope: Scope, statement: ast.stmt, name: str, value: ast.List)
 
 
 def makes_tiles(scope: Scope, node: ast.expr) -> bool:
-    """Is an expression ``[x for ...]``, of tiles that are made there?"""
+    """Is an expression ``[x for ...]``, of tiles that are made there, or of such lists?"""
     return (
         isinstance(node, ast.ListComp)
         and len(node.generators) == 1
         and not node.generators[0].ifs
-        and _makes_tile(scope, node.elt)
+        and (_makes_tile(scope, node.elt) or makes_tiles(scope, node.elt))
     )
 
 
 def loop_of_tiles(
-    scope: Scope, node: ast.ListComp, name: str, header: Callable[[], tuple[list[str], set[str]]]
+    scope: Scope, node: ast.ListComp, name: str, header: Callable[[ast.ListComp], tuple[list[str], set[str]]]
 ) -> None:
-    """``name = [x for ...]`` of tiles, as a loop. ``header`` gives its head's lines and the names that it binds."""
-    if not _is_own(scope, name):
+    """``name = [x for ...]`` of tiles, or of such lists, as loops.
+
+    ``header`` gives the lines of a loop's head, and the names that it binds.
+    """
+    levels = [node]
+    while isinstance(levels[-1].elt, ast.ListComp):
+        levels.append(levels[-1].elt)
+    if not _is_own(scope, name, len(levels)):
         raise Refuse(node, CODE, f"'{name}', a list of tiles, is changed or handed on", "write a loop that appends")
     saved, around = dict(scope.names.env), scope.output.lines
+    heads: list[list[str]] = []
+    counts: list[str] = []
+    variables: set[str] = set()
     try:
-        lines, variables = header()
+        for depth, level in enumerate(levels):
+            lines, bound = header(level)
+            counts.append(_count(scope, level.generators[0].iter) or f"len({name}{'[0]' * depth})")
+            if _varies(level, variables):
+                raise Refuse(level, CODE, f"'{name}' is a list of lists of several lengths", _ONE_KIND)
+            heads.append(lines)
+            variables |= bound
         scope.output.lines = []
-        found = _element(scope, name, node.elt, node)
+        found = _element(scope, name, levels[-1].elt, node)
         made = scope.output.lines
     finally:
         scope.names.env, scope.output.lines = saved, around
     if found is None:
         raise Refuse(node, CODE, "a list comprehension of tensors", "write a loop that appends to a list")
     known = _joined(scope, node, name, EmptyList(), found, variables)
-    scope.names.env[name] = replace(known, blocks=(_count(scope, node.generators[0].iter) or f"len({name})",))
+    scope.names.env[name] = replace(known, blocks=tuple(counts))
     scope.apply(CODE, node)
-    body = [*_in_loop(scope, node, made, variables), f"{name}.append({found.text})"]
-    scope.output.lines.append(New("\n".join([f"{name} = []", *lines, *(f"{_INDENT}{line}" for line in body)])))
+    rows = [name, *(scope.fresh(f"{name}_row") for _ in heads[1:])]
+    body = [*_in_loop(scope, node, made, variables), f"{rows[-1]}.append({found.text})"]
+    for depth in reversed(range(len(heads))):
+        body = [f"{rows[depth]} = []", *heads[depth], *(f"{_INDENT}{line}" for line in body)]
+        body += [f"{rows[depth - 1]}.append({rows[depth]})"] if depth else []
+    scope.output.lines.append(New("\n".join(body)))
+
+
+def _varies(node: ast.ListComp, variables: set[str]) -> bool:
+    """Does what a comprehension runs over depend on the comprehensions around it?"""
+    return any(name.id in variables for name in of_kinds(node.generators[0].iter, ast.Name))
 
 
 def _in_loop(scope: Scope, node: ast.ListComp, made: list[New], variables: set[str]) -> list[str]:
@@ -150,9 +176,10 @@ def _count(scope: Scope, iterable: ast.expr) -> str:
     return render(scope, iterable.args[0]) if function in _COUNTED else ""
 
 
-def _is_own(scope: Scope, name: str) -> bool:
-    """Does the function bind a list once, and only fill and read it?"""
-    return scope.names.assigned[name] == 1 and _is_only_filled(scope.function, name)
+def _is_own(scope: Scope, name: str, levels: int = 1) -> bool:
+    """Does the function bind a list once, and only fill and read it? One of lists it may only measure and index."""
+    filled = _is_only_filled if levels == 1 else partial(_is_only_indexed, levels=levels)
+    return scope.names.assigned[name] == 1 and filled(scope.function, name)
 
 
 def _makes_tile(scope: Scope, node: ast.expr) -> bool:
@@ -262,6 +289,31 @@ def _is_only_filled(function: ast.FunctionDef, name: str) -> bool:
     inner = {n for each in of_kinds(function, ast.FunctionDef, ast.Lambda) if each is not function for n in walk(each)}
     loads = [n for n in of_kinds(function, ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
     return all(use not in inner and _is_harmless(use, parents) for use in loads)
+
+
+def _is_only_indexed(function: ast.FunctionDef, name: str, levels: int) -> bool:
+    """Are all uses of a list of lists ``name[i][j]``, with an index for each level, or ``len(name)``?"""
+    parents = parents_of(function)
+    inner = {n for each in of_kinds(function, ast.FunctionDef, ast.Lambda) if each is not function for n in walk(each)}
+    for use in of_kinds(function, ast.Name):
+        if use.id != name or not isinstance(use.ctx, ast.Load):
+            continue
+        node: ast.AST = use
+        for _ in range(levels):
+            parent = parents[node]
+            scalar = isinstance(parent, ast.Subscript) and not isinstance(parent.slice, ast.Slice | ast.Tuple)
+            indexed_there = scalar and isinstance(parent, ast.Subscript) and parent.value is node
+            if not indexed_there or not isinstance(parent, ast.Subscript) or not isinstance(parent.ctx, ast.Load):
+                break
+            node = parent
+        else:
+            if use not in inner:
+                continue
+        call = parents[use]
+        measured = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "len"
+        if use in inner or not measured:
+            return False
+    return True
 
 
 def _is_harmless(use: ast.Name, parents: dict[ast.AST, ast.AST]) -> bool:
