@@ -25,7 +25,7 @@ from ..rules.psum_accumulation import written_at_declaration
 from ..syntax import codes
 from ..syntax.format import tuple_text
 from ..syntax.node_index import of_kinds
-from ..syntax.nodes import is_shape
+from ..syntax.nodes import is_name, is_shape
 from .addresses import Address, Layout, layout, tuple_sizes
 from .pins import pinned as pinned_tensor
 from .reductions import UNWRITTEN, start_of_reductions
@@ -302,10 +302,28 @@ def _like(scope: Scope, name: str, node: ast.Call, shape: ast.expr, dtype: str, 
 
 
 def _label(scope: Scope, given: dict[str, ast.expr], blocks: tuple[str, ...]) -> str:
-    """Beta 2 wants unique tensor names: one that a loop or a list would repeat is dropped."""
-    if "name" not in given or blocks or scope.place.loops:
+    """Beta 2 wants unique tensor names: one that something repeats is dropped."""
+    if "name" not in given or blocks or _is_repeated(scope, given["name"]):
         return ""
     return f", name={render(scope, given['name'])}"
+
+
+def _is_repeated(scope: Scope, name: ast.expr) -> bool:
+    """Does a loop, another call of the function or a declaration before this one use the name of a tensor, too?"""
+    named = [k.value for call in of_kinds(scope.function, ast.Call) for k in call.keywords if k.arg == "name"]
+    alike = [n for n in named if ast.dump(n) == ast.dump(name)]
+    first = min(alike, key=lambda n: (n.lineno, n.col_offset), default=name)
+    return bool(scope.place.loops) or first is not name or _is_called_again(scope)
+
+
+def _is_called_again(scope: Scope) -> bool:
+    """Do the functions of the module call this one, which nobody launches, several times, or in a loop?"""
+    if scope.decorated and scope.outer is None:
+        return False
+    tree, function = scope.source.tree, scope.function.name
+    calls = [call for call in of_kinds(tree, ast.Call) if is_name(call.func, function)]
+    looped = (call for loop in of_kinds(tree, ast.For) for call in of_kinds(loop, ast.Call))
+    return len(calls) > 1 or any(call in calls for call in looped)
 
 
 def _hbm(scope: Scope, name: str, node: ast.Call, given: dict[str, ast.expr], dtype: str) -> Hbm:
@@ -317,7 +335,8 @@ def _hbm(scope: Scope, name: str, node: ast.Call, given: dict[str, ast.expr], dt
         help = "declare it as (1,), and take the element where the kernel is launched"
         raise Refuse(node, CREATION, "a tensor in HBM without dimensions", help)
     arguments = [render(scope, argument) for argument in node.args]
-    arguments += [f"{k.arg}={render(scope, k.value)}" for k in node.keywords]
+    kept = [k for k in node.keywords if k.arg != "name" or not _is_repeated(scope, k.value)]
+    arguments += [f"{k.arg}={render(scope, k.value)}" for k in kept]
     scope.emit(f"{name} = {beta2_name(scope, node.func)}({', '.join(arguments)})")
     return Hbm(dims, dtype)
 
