@@ -440,7 +440,8 @@ def _result(
         axes = extra + axes if first_is_point else axes + extra
     for result, source in enumerate(sources):
         if source is None:
-            spare = _spare_point(items, sources, result)
+            partition = on_chip and result == 0 and items[0].point
+            spare = 0 if partition else _spare_point(items, sources, result)
             if spare is not None:
                 full = items[spare].start == "0" and base.dims is not None and scope.constant(base.dims[spare]) == 1
                 items[spare] = replace(items[spare], point=False, full=full)
