@@ -69,7 +69,8 @@ def covering(
     turned = (_of_other_types(first[0], shown), _of_other_ranks(main[0], shown), _turning(main[0], shown, named or {}))
     turning = itertools.chain.from_iterable(turned)
     for case, probe in _ran(list(itertools.islice(turning, _TURNING)) if len(kept) < _CASES else [], ask, over):
-        if len(kept) < _CASES and sides(probe) - shown:
+        idle = probe.unread and not main[1].unread  # sizes by which no loop has a step compute nothing
+        if len(kept) < _CASES and sides(probe) - shown and not idle:
             kept.append(case)
             shown |= sides(probe)
     if len(kept) == 1:

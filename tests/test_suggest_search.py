@@ -236,6 +236,18 @@ def test_a_side_of_a_condition_that_no_case_takes_is_told() -> None:
     assert covered.unseen == ("`n > 9000` (k.py:3) is never true",)
 
 
+@pytest.mark.parametrize(("idle", "shown"), [(True, [128]), (False, [128, 8])])
+def test_sizes_that_leave_an_argument_unread_show_no_side_of_a_condition(idle: bool, shown: list[int]) -> None:
+    """A loop over chunks of 128 has no step where the depth is 8: what the kernel stores is computed of nothing."""
+
+    def kernel(asked: Case) -> Probe | Failure:
+        small = shapes(asked)["x"][0] < 16
+        return Probe(1, 1, 0.1, (Condition("k.py", 3, "depth < 16", small, not small),), unread=idle and small)
+
+    covered = covering((case(x=(128,)), Probe(1, 1, 0.1)), [], asking(kernel), never)
+    assert [shapes(each)["x"][0] for each in covered.cases if shapes(each)["x"][0] != 100] == shown
+
+
 @pytest.mark.parametrize("text", ["ndim == 1", "len(x.shape) == 1", "rank == 1", "n_dims < 2"])
 def test_a_condition_on_a_rank_has_a_case_on_each_side(text: str) -> None:
     def kernel(asked: Case) -> Probe | Failure:
