@@ -3,7 +3,8 @@
 With ``row = lambda t: t * 128 + nl.arange(128)[:, None]``, ``x[row(t)]`` is ``x[t * 128 + nl.arange(128)[:, None]]``.
 Beta 2 has neither lambdas nor index vectors, and a vector is rewritten where it indexes, or bounds a mask. A closure
 reads the values that its names have when it is called, and so does the text of its body in that place. What a function
-computes of the vectors of its kernel may have steps, ``n = rows - t * 128``: these are written out, too.
+computes of the vectors of its kernel may have steps, ``n = rows - t * 128``: these are written out, too. A function
+that is imported from another module of the files may compute one slice of its parameters, ``nl.ds(i * size, size)``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..model import Options
@@ -38,7 +39,8 @@ _ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute)
 class _Function:
     """A function that only computes an expression of its parameters, and the statement that binds it in ``owner``.
 
-    ``steps`` are names that it gives to parts of that, in their order.
+    ``steps`` are names that it gives to parts of that, in their order. One that is imported stands in another module,
+    its ``home``; ``spelled`` is what the importing one calls the function of NKI in it.
     """
 
     owner: Owner
@@ -46,6 +48,8 @@ class _Function:
     node: ast.Lambda | ast.FunctionDef
     body: ast.expr
     steps: tuple[tuple[str, ast.expr], ...] = ()
+    home: Module | None = None
+    spelled: str = ""
 
     @property
     def parts(self) -> list[ast.expr]:
@@ -55,12 +59,24 @@ class _Function:
 
 def written_out(sources: Mapping[str, Source], options: Options) -> dict[str, EditedText]:
     """Modules by path, with the calls of such functions in kernel code as what they compute."""
+    slices = {name for source in sources.values() for name in _slice_functions(source)}
     return edited_where(
         sources,
         options,
-        lambda source: options.enabled(CODE) and _may_have(source),
+        lambda source: options.enabled(CODE) and (_may_have(source) or _imports(source, slices)),
         lambda module: _Writing(module).result(),
     )
+
+
+def _slice_functions(source: Source) -> Iterator[str]:
+    """The functions at the level of a module that may compute slices."""
+    if "ds(" in source.text or "slice(" in source.text:
+        functions = (s for s in source.tree.body if isinstance(s, ast.FunctionDef))
+        yield from (f.name for f in functions if _of_expressions(source.tree, f) is not None)
+
+
+def _imports(source: Source, names: Collection[str]) -> bool:
+    return any(alias.name in names for s in of_kinds(source.tree, ast.ImportFrom) for alias in s.names)
 
 
 def _may_have(source: Source) -> bool:
@@ -86,6 +102,7 @@ class _Writing:
     def result(self) -> EditedText:
         source = self.module.source
         owners: list[Owner] = [source.tree, *of_kinds(source.tree, ast.FunctionDef)]
+        self.functions |= {(source.tree, name, None): function for name, function in self._imported()}
         while True:
             defined = {(o, name, key): function for o in owners for name, key, function in self._defined(o)}
             if defined.keys() <= self.functions.keys():
@@ -121,6 +138,28 @@ class _Writing:
                 plain = not any(isinstance(part, _SCOPES) for value in function.parts for part in walk(value))
                 if bound[name] == 1 and plain and (key is None or self._is_only_called(owner, name)):
                     yield name, key, function
+
+    def _imported(self) -> Iterator[tuple[str, _Function]]:
+        """The functions of other modules that compute one slice of their parameters."""
+        tree = self.module.source.tree
+        times = Counter(name for s in own_statements(tree.body) for name in bound_here(s))
+        bound = {(a.asname or a.name): s for s in of_kinds(tree, ast.ImportFrom) for a in s.names}
+        for name in sorted(name for name in bound if times[name] == 1):
+            found = self.module.program.function(self.module, ast.Name(name, ast.Load()))
+            function = _of_expressions(tree, found[1]) if found is not None else None
+            if found is not None and function is not None and _is_of_parameters(function):
+                assert isinstance(function.body, ast.Call)
+                spelled = self._slice_of(_Writing(found[0]), function.body.func)
+                if spelled:
+                    yield name, replace(function, statement=bound[name], home=found[0], spelled=spelled)
+
+    def _slice_of(self, home: _Writing, function: ast.expr) -> str:
+        """What this module calls ``nl.ds`` or ``slice``, where another one calls that; empty for anything else."""
+        if home._is_known(function, ("slice",)):
+            return "slice" if not self._binds_slice else ""
+        language = (item for item in self.module.symbols.import_list if item.path == "neuronxcc.nki.language")
+        names = (f"{item.name}.ds" for item in language if item.name not in self.module.symbols.rebound)
+        return next(names, "") if home._is_known(function, ("nl.ds",)) else ""
 
     def _bound(self, owner: Owner, statement: ast.stmt) -> Iterator[tuple[str, object, _Function]]:
         """The functions that a statement binds: name, key in a dictionary, function."""
@@ -229,6 +268,8 @@ class _Writing:
         for name, value in function.steps:
             text = self._text(value, around, texts, depth - 1)
             texts[name] = text if isinstance(value, _ATOMS) else f"({text})"
+        if function.home is not None:
+            return _text_of_slice(function, texts)
         text = self._text(function.body, around, texts, depth - 1)
         return text if isinstance(function.body, _ATOMS) else f"({text})"
 
@@ -277,6 +318,7 @@ class _Writing:
         """Do the names that a function reads mean the same where it is called?"""
         own = {*(a.arg for a in positional_parameters(function.node)), *(name for name, _ in function.steps)}
         read = {n.id for value in function.parts for n in of_kinds(value, ast.Name)} - own
+        read = read | {function.spelled.split(".")[0]} if function.home is not None else read
         at = around.index(function.owner) + 1 if isinstance(function.owner, ast.FunctionDef) else 0
         between = around[at:] if isinstance(function.owner, ast.FunctionDef) else around
         return not any(read & local_names(self.module.source.text, inner) for inner in between)
@@ -309,6 +351,8 @@ class _Writing:
 
     def _can_go(self, function: _Function) -> bool:
         """Does a statement stand alone on its lines, with others beside it, in no module that others import it from?"""
+        if function.home is not None:
+            return False  # an import stays
         statement, body = function.statement, function.owner.body
         lines = set(range(first_line(statement), (statement.end_lineno or statement.lineno) + 1))
         alone = len(body) > 1 and not any(s.lineno in lines for s in body if s is not statement)
@@ -325,6 +369,25 @@ class _Writing:
     def _is_written_out(self, name: ast.Name) -> bool:
         at, _ = self.module.source.span(name)
         return any(edit.start <= at < edit.end for edit in self.edits)
+
+
+def _is_of_parameters(function: _Function) -> bool:
+    """Is what a function computes one call, of whose arguments all names are parameters, or functions of Python?"""
+    if function.steps or not isinstance(function.body, ast.Call):
+        return False
+    given = [*function.body.args, *(keyword.value for keyword in function.body.keywords)]
+    read = {n.id for value in given for n in of_kinds(value, ast.Name)}
+    known = _BUILTINS | {a.arg for a in positional_parameters(function.node)}
+    return read <= known and not any(isinstance(n, _SCOPES) for n in walk(function.body))
+
+
+def _text_of_slice(function: _Function, known: Mapping[str, str]) -> str:
+    """The slice that an imported function computes, with its parameters as what they are."""
+    assert function.home is not None and isinstance(function.body, ast.Call)
+    named = [n for n in of_kinds(function.body, ast.Name) if n.id in known and n is not function.body.func]
+    texts: list[tuple[ast.AST, str]] = [(n, known[n.id]) for n in named]
+    text = function.home.source.segment(function.body, [(function.body.func, function.spelled), *texts])
+    return ast.unparse(ast.parse(text, mode="eval")) if "\n" in text else text
 
 
 def _of_expressions(owner: Owner, function: ast.FunctionDef) -> _Function | None:
