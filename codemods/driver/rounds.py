@@ -12,6 +12,7 @@ from ..lower import inner_kernels
 from ..model import Options
 from ..plan.same_text import copies_needed
 from ..plan.variants import MOST, copy_of, report_other_uses, served, variants_of
+from ..project.launches_apart import called_by_kernel, is_launched_apart
 from ..project.module_plan import Premises
 from ..project.program import Module, Program
 from ..project.walks import Walks
@@ -43,8 +44,10 @@ def planned(
         modules = _walked(
             sources, options, {p: replace(known, variants=variants) for p, known in premises.items()}, walks
         )
-        told = (variants_of(module.summaries.calls) for module in modules.values())
-        before, variants = variants, {function: kinds for found in told for function, kinds in found.items()}
+        told = ((module, variants_of(module.summaries.calls)) for module in modules.values())
+        before, variants = variants, {
+            f: _kinds(module, f, kinds) for module, found in told for f, kinds in found.items()
+        }
         settled = _is_settled(modules, before, variants)
         if settled:
             break
@@ -60,6 +63,11 @@ def planned(
     for module in modules.values():
         report_other_uses(module)
     return list(modules.values()), variants
+
+
+def _kinds(module: Module, function: ast.FunctionDef, told: list[Parameters]) -> list[Parameters]:
+    """What a function is written for: all that there is, where host code launches it besides what calls tell."""
+    return [{}] if is_launched_apart(module, function) else told
 
 
 def _keeps_all(copies: list[int]) -> bool:
@@ -105,7 +113,7 @@ def _walked(
     walks.begin({path: module.environment for path, module in modules.items()})
     functions = [(m, f) for m in program.modules.values() for f in m.symbols.functions.values()]
     kernels = [pair for pair in functions if kernel_outputs.is_traced(*pair)]
-    kernels.sort(key=lambda pair: decorators.called_by_kernel(*pair))
+    kernels.sort(key=lambda pair: called_by_kernel(*pair))
     others = [pair for pair in functions if not kernel_outputs.is_traced(*pair)]
     entered = [
         (m, f) for m, f in others if program.kernel_code.is_entered(f) or (is_expanded(f) and f in program.kernel_code)

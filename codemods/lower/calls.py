@@ -31,6 +31,7 @@ from ..expr.values import (
     Value,
 )
 from ..plan.variants import MOST, copy_of, different_kinds, of_unknown_rank, variant_for
+from ..project.launches_apart import is_launched_apart
 from ..project.program import Module
 from ..render.expressions import render
 from ..render.foreign_indices import is_index, is_untold, may_be_slice
@@ -207,6 +208,7 @@ def _called(module: Module, function: ast.FunctionDef, told: Parameters) -> _Cal
     nodes = [function, *module.summaries.copies.get(function, [])]
     walked = [module.summaries.analyzed[n].parameters for n in nodes if n in module.summaries.analyzed]
     variants = module.premises.variants.get(function) or walked or [told]
+    variants = [{}] if is_launched_apart(module, function) else variants  # a launch gives what no call tells
     kind = variant_for(function, variants, told)
     shared = module.premises.shared.get(function)
     number = kind if shared is None or kind is None else shared[kind] if kind < len(shared) else None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ..expr.emission import Refuse
 from ..plan.factories.rewriting import concerns, refusal
 from ..plan.grids.questions import is_asking
+from ..project.launches_apart import called_by_kernel
 from ..rules import decorators
 from ..syntax.codes import NESTED_FUNCTIONS as NESTED
 from ..syntax.node_index import walk
@@ -59,7 +60,7 @@ def _check(module: Module, around: Around, kernel: ast.FunctionDef, static: bool
     others = kernel.decorator_list[1:] if static else kernel.decorator_list
     if not module.symbols.is_launchable(kernel) or any(module.symbols.decorator(d) not in _LAUNCHING for d in others):
         raise Refuse(kernel, code, f"{place} has other decorators than nki.jit", help)
-    if decorators.called_by_kernel(module, kernel):
+    if called_by_kernel(module, kernel):
         raise Refuse(kernel, code, f"{place} another kernel calls it", help)
     if is_asking(module.program, module, kernel):
         raise Refuse(kernel, code, f"{place} asks for its place in the launch grid", f"{help}; then migrate it")

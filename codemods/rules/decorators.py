@@ -3,6 +3,7 @@
 Why: Beta 2 launches what ``@nki.jit`` decorates. A function without a decorator that Beta 1 launched by a harness, by
 ``nki.simulate_kernel`` or by ``nki_call`` gets one. Beta 2 has no modes. ``@nki.jit(mode='trace')`` on a helper, and
 ``@nki.jit`` on a function that another kernel of the module calls, are removed; ``mode=`` of a kernel is dropped.
+Where host code launches such a function, too, it launches ``nki.jit(function)``.
 ``enable_stack_allocator`` and ``skip_middle_end_transformations`` steer a compiler that is gone, and are removed. A
 kernel in the body of a class gets ``@staticmethod``: a kernel of Beta 1 was no function, to which an object would pass
 itself.
@@ -25,14 +26,16 @@ from nki_migrate.runtime.spec.launchers import LAUNCHERS, OUTPUT_HARNESSES, STEE
 
 from ..expr.emission import Refuse
 from ..project.host import HARNESSES
+from ..project.launches_apart import called_by_kernel, called_names, is_launched_apart, launches, users
 from ..project.program import Module
+from ..syntax import codes
 from ..syntax.module_level import is_main, module_statements
 from ..syntax.names import dotted
-from ..syntax.node_index import indexed, of_kinds, walk
+from ..syntax.node_index import of_kinds, walk
 from .host_code import CODE as HOST_CODE
 from .host_code import OUTPUTS, harness, named_again
 
-CODE = "NKI002"
+CODE = codes.DECORATORS
 GOLDENS = ("sub_kernel", "compiler_decorators")
 
 REMOVED = STEERING
@@ -167,7 +170,7 @@ def _jit(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
     mode = options.get("mode")
     traced = isinstance(mode, ast.Constant) and mode.value == "trace"
     if traced or called_by_kernel(module, function):
-        if _launched(module, function):
+        if _launched(module, function) and not is_launched_apart(module, function):
             raise Refuse(
                 node,
                 CODE,
@@ -192,38 +195,11 @@ def _jit(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
         module.plan.touched.add(function.name)
 
 
-def called_by_kernel(module: Module, function: ast.FunctionDef) -> bool:
-    """Does kernel code of this module, or of one that imports the function, call it?"""
-    return any(
-        name in _called(other)
-        for user, name in _users(module, function)
-        for other in user.symbols.functions.values()
-        if other is not function and (user.symbols.is_kernel(other) or other in user.program.kernel_code)
-    )
-
-
-def _users(module: Module, function: ast.FunctionDef) -> list[tuple[Module, str]]:
-    """The modules that can call a function, and the name that it has there."""
-    around = next((around for around, kernel in module.symbols.inner_kernels if kernel is function), ())
-    if around:
-        named = [(module, around[0].name), *module.program.users(module, around[0].name)]
-        return [(user, f"{name}.{function.name}") for user, name in named]
-    return [(module, function.name), *module.program.users(module, function.name)]
-
-
 def _launched(module: Module, function: ast.FunctionDef) -> bool:
     """Does host code call the function?"""
-    return any(
-        name in _called(statement)
-        for user, name in _users(module, function)
+    return launches(module, function) != [] or any(
+        name in called_names(statement)
+        for user, name in users(module, function)
         for statement in module_statements(user.source.tree)
         if not isinstance(statement, ast.FunctionDef | ast.If | ast.Try | ast.With) or is_main(statement)
     )
-
-
-@indexed
-def _called(node: ast.AST) -> frozenset[str]:
-    """The names, with their modules, of what is called or launched on a grid below a node."""
-    targets = (c.func.value if isinstance(c.func, ast.Subscript) else c.func for c in of_kinds(node, ast.Call))
-    chains = (dotted(target) for target in targets)
-    return frozenset(".".join((chain[0], *chain[1])) for chain in chains if chain is not None)

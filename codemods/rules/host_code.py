@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from nki_migrate.runtime.spec.launchers import CALLERS, OUTPUT_HARNESSES
 from nki_migrate.runtime.spec.versions import V05, version
@@ -39,6 +40,7 @@ from nki_migrate.runtime.spec.versions import V05, version
 from ..expr.emission import New, Refuse
 from ..model import AFTER
 from ..project.host import HARNESSES, Owner, assigned
+from ..project.launches_apart import launched_apart
 from ..project.leftovers import means_kernel
 from ..project.program import Module
 from ..syntax.node_index import children, of_kinds, walk
@@ -183,10 +185,17 @@ class _Host:
         text = f"{self.module.source.segment(node.value)}.CRITICAL + 1"
         return text if stands_alone else f"({text})"
 
+    @cached_property
+    def _apart(self) -> set[ast.AST]:
+        """The names that launch kernels which have no decorator any more."""
+        return launched_apart(self.module)
+
     # Calls ------------------------------------------------------------------------------------------------------
 
     def _translated(self, node: ast.AST, owner: Owner) -> str | None:
-        """The new text of a call; ``None`` to go on with its parts."""
+        """The new text of a call, or of what one launches; ``None`` to go on with its parts."""
+        if node in self._apart:
+            return f"{self.module.alias('nki')}.jit({self.module.source.segment(node)})"
         if isinstance(node, ast.Attribute) and node.attr == "benchmark_result":
             made = isinstance(node.value, ast.Name) and self._is_harnessed(node.value.id)
             message = f"'{ast.unparse(node.value)}' {AFTER}" if made else "Beta 2 measures no benchmark_result"
@@ -198,7 +207,7 @@ class _Host:
         if name in OUTPUT_HARNESSES:
             self._writes_outputs(node)
         if name in HARNESSES:
-            return self._harnessed(node, options, name)
+            return self._harnessed(node, options, name, owner)
         if name.rpartition(".")[2] in CALLERS:
             message = f"{name} launches kernels of Beta 1"
             raise Refuse(node, CODE, message, "call the kernel under nki.jit itself, and take what it returns")
@@ -210,7 +219,7 @@ class _Host:
             return self._cast(node, owner)
         return self._simulated(node, owner)
 
-    def _harnessed(self, node: ast.Call, options: ast.Call, name: str) -> str:
+    def _harnessed(self, node: ast.Call, options: ast.Call, name: str, owner: Owner) -> str:
         """``nki.baremetal()(kernel)`` of a kernel of these files is the kernel; any other harness stays."""
         takes_arrays = name == "nki.baremetal" and version(self.module.options.target) >= V05
         is_plain = takes_arrays and len(node.args) == 1 and means_kernel(self.module, node.args[0])
@@ -219,7 +228,7 @@ class _Host:
             raise harness(self.module, options, name, is_review=is_plain)
         if not self.module.options.enabled(CODE):
             raise Refuse(node, CODE, *self.module.options.disabled(CODE))
-        return self.module.source.segment(node.args[0])
+        return self._primary(node.args[0], owner)
 
     def _hands_over_shapes(self) -> bool:
         """Does the module launch something with ``nt.tensor[[128, 512], dtype]`` for an array?"""

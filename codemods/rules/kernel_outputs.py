@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING
 
 from ..expr.emission import Refuse
 from ..plan.returned_outputs import returnable
+from ..project.launches_apart import called_by_kernel
 from ..project.written_parameters import Summaries, Summary, Write, loads_parameter, returns_something
 from ..syntax import codes
 from ..syntax.names import dotted
 from ..syntax.node_index import of_kinds
-from . import decorators
 
 if TYPE_CHECKING:
     from ..project.program import Module, Program
@@ -77,7 +77,7 @@ def is_launched(module: Module, function: ast.FunctionDef) -> bool:
     """Does host code launch a function, or is it decorated for that and called by no kernel?"""
     if module.program.kernel_code.kind(function) == "launched":
         return True
-    return _is_kernel(module, function) and not decorators.called_by_kernel(module, function)
+    return _is_kernel(module, function) and not called_by_kernel(module, function)
 
 
 def is_traced(module: Module, function: ast.FunctionDef) -> bool:
@@ -86,7 +86,7 @@ def is_traced(module: Module, function: ast.FunctionDef) -> bool:
     Its loops over ``range`` run as ``nl.sequential_range`` then; a function that kernels call is plain Python.
     """
     launched = module.program.kernel_code.kind(function) == "launched"
-    return module.symbols.is_kernel(function) or (launched and not decorators.called_by_kernel(module, function))
+    return module.symbols.is_kernel(function) or (launched and not called_by_kernel(module, function))
 
 
 def _is_kernel(module: Module, function: ast.FunctionDef) -> bool:

@@ -35,6 +35,7 @@ from ..lower.declare import bound, declaration_lines
 from ..plan.allocator_classes import class_of, global_of
 from ..plan.handed_out import owner_of, with_addresses
 from ..plan.stack import StackPlan, stack_plan
+from ..project.launches_apart import called_by_kernel
 from ..project.program import Module
 from ..project.usage import names_used
 from ..render.expressions import is_pure
@@ -42,7 +43,6 @@ from ..syntax.format import tuple_text
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import bound_by
 from .block_dimensions import NotInLoop
-from .decorators import called_by_kernel
 
 CODE = "NKI014"
 GOLDENS = ("sbuf_manager_counter", "sbuf_manager_scopes", "sbuf_manager_rings", "sbuf_manager_turns")

@@ -1,6 +1,7 @@
 """The codes of rules whose findings are made below the rules, too: by analysis, and where operations are lowered."""
 
 NAMESPACE = "NKI001"
+DECORATORS = "NKI002"
 NESTED_FUNCTIONS = "NKI003"
 DATA_TYPES = "NKI005"
 OPERATOR_TOKENS = "NKI006"

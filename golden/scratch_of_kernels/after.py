@@ -19,7 +19,10 @@ def centered(x):
     found = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     for row in nl.affine_range(x.shape[0] // 128):
         tile = nl.load(x[nl.ds(row * 128, 128), :])
-        least = nl.min(tile, axis=1, keepdims=True)
+        least = nl.ndarray((128, 1), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.tensor_reduce(
+            dst=least, op=nl.minimum, data=tile, axis=len(tile.shape) - 1
+        )
         subtract_tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_scalar(
             dst=subtract_tile, data=tile, op0=nl.subtract, operand0=least

@@ -17,7 +17,8 @@ def centered(x):
     found = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.hbm)
     for row in nl.affine_range(x.shape[0] // 128):
         tile = nl.load(x[nl.ds(row * 128, 128), :])
-        least = nl.min(tile, axis=1, keepdims=True)
+        least = nl.ndarray((nl.par_dim(128), 1), dtype=x.dtype, buffer=nl.sbuf)
+        least[...] = nl.min(tile, axis=1)
         nl.store(found[nl.ds(row * 128, 128), :], value=nl.subtract(tile, least))
     return found
 
