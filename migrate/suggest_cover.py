@@ -57,7 +57,8 @@ def covering(
     main, ran = _grown(again[0] if again else first, ask, over)
     kept = [main[0]]
     shown = sides(main[1])
-    tails = _ran([] if main[0].abridged else list(_tails(main[0])), ask, over)
+    cut = _ran([] if main[0].abridged else list(_tails(main[0])), ask, over)
+    tails = [ran for ran in cut if not _is_idle(ran[1], main[1])]
     if tails:
         kept.append(tails[0][0])
         shown |= sides(tails[0][1])
@@ -69,13 +70,17 @@ def covering(
     turned = (_of_other_types(first[0], shown), _of_other_ranks(main[0], shown), _turning(main[0], shown, named or {}))
     turning = itertools.chain.from_iterable(turned)
     for case, probe in _ran(list(itertools.islice(turning, _TURNING)) if len(kept) < _CASES else [], ask, over):
-        idle = probe.unread and not main[1].unread  # sizes by which no loop has a step compute nothing
-        if len(kept) < _CASES and sides(probe) - shown and not idle:
+        if len(kept) < _CASES and sides(probe) - shown and not _is_idle(probe, main[1]):
             kept.append(case)
             shown |= sides(probe)
     if len(kept) == 1:
         kept += [case for case, _ in ran[:1]]
     return Covering(list({repr(case): case for case in kept}.values()), _unseen(shown))
+
+
+def _is_idle(probe: Probe, main: Probe) -> bool:
+    """Do other sizes leave an argument unread? What is stored then may be a sum without a step."""
+    return probe.unread and not main.unread
 
 
 def _turning(case: Case, shown: set[Side], named: Mapping[str, int]) -> Iterator[Case]:
