@@ -7,6 +7,7 @@ halves one of zero never ends. What stands under a condition says nothing: what 
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.compare.trace import Compared
 
+from .suggest_expressions import Unknown, evaluated
 from .suggest_extents import known_values
 
 _MADE = ("ndarray", "zeros", "ones", "empty", "full")
@@ -32,11 +34,21 @@ def without_room(
     known = known_values(kernel, replace(case, args={**defaults, **case.args}), tree) if positive else {}
     for name, line in positive.items():
         value = known.get(name)
-        if type(value) is int and value < 1:
+        if type(value) is int and value < 1 and not _is_asserted_first(kernel, line, known):
             said = f"a size that the kernel makes a tensor or a tile of is not positive: {name} = {value}"
             compared = (Compared("Gt", name, "0", value, 0),)
             return Failure(False, said, case.file, line, trail=((case.file, kernel.lineno),), compared=compared)
     return None
+
+
+def _is_asserted_first(kernel: ast.FunctionDef, line: int, known: Mapping[str, object]) -> bool:
+    """Whether an assertion above the size says that the case is none: it tells more, as the number of ``ks == 4``."""
+    for node in kernel.body:
+        if isinstance(node, ast.Assert) and node.lineno < line:
+            with contextlib.suppress(Unknown):
+                if evaluated(node.test, known) is False:
+                    return True
+    return False
 
 
 @lru_cache(64)

@@ -120,3 +120,14 @@ def test_a_difference_has_a_usual_size_where_its_parts_have_none() -> None:
     first = next(proposed_cases(Path("k.py"), tree, next(n for n in tree.body if isinstance(n, ast.FunctionDef))))
     columns, rows = first.args["x"].shape[1], first.args["taps"].shape[0]
     assert rows > 1 and (columns - rows + 1) % 64 == 0 and columns > rows
+
+
+@pytest.mark.parametrize(
+    ("above", "is_left"),
+    [("assert k == 4 and n > k", True), ("assert flag == 1", False), ("assert n % k == 0", False)],
+)
+def test_an_assertion_above_the_size_tells_first(above: str, is_left: bool) -> None:
+    """``assert ks == 4`` tells the number that ``pad = ks - 1 > 0`` never did: no case of its kernel was found."""
+    body = f"n, k = x.shape\n{above}\npad = k - 1\nt = nl.zeros((128, pad), dtype=x.dtype)"
+    asked = Case("k", "", "k.py", args={"x": TensorSpec((128, 1), "float32")})
+    assert (without_room(asked, kernel(body, "x, flag"), ast.Module([], []), {}) is None) == is_left
