@@ -340,3 +340,48 @@ def test_a_file_is_left_with_the_file_that_calls_its_kernel_code():
     outcomes = rewrite_together({"helper.py": helper, "caller.py": caller}, Options())
     assert outcomes["caller.py"].source == caller and outcomes["helper.py"].source == helper
     assert [finding.code for finding in outcomes["helper.py"].findings] == ["NKI035"]
+
+
+TWICE = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def half(n):
+    return n // 2
+
+
+def half(n):
+    return n // 2
+
+
+def test_k():
+    assert nl.bfloat16
+
+
+def test_k():
+    assert nl.float32
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out[0:128, 0:64], value=nl.load(x[0:128, 0:64]))
+    return out
+"""
+AGAIN = TWICE[TWICE.index("@nki.jit") :].replace("nl.load(x[0:128, 0:64])", "nl.exp(nl.load(x[0:128, 0:64]))")
+
+
+def test_a_kernel_that_is_defined_again_leaves_the_file_with_one_finding_that_names_both() -> None:
+    """The guard had refused the file, after findings of what it had taken for host code."""
+    source = f"{TWICE}\n\n{AGAIN}"
+    outcome = rewrite(source)
+    (found,) = outcome.findings
+    assert outcome.source == source
+    assert (found.line, found.code) == (source[: source.rindex("def k(")].count("\n") + 1, "NKI035")
+    assert found.message.startswith("'k' of line 23 is defined again")
+
+
+def test_functions_of_the_host_and_of_numbers_may_be_defined_again() -> None:
+    outcome = rewrite(TWICE)
+    assert not outcome.findings and "neuronxcc" not in outcome.source

@@ -320,6 +320,8 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
     namespace.rewrite(module)
     if not module.options.enabled(NAMESPACE):
         return Outcome(original, tuple(sorted({*module.plan.findings})))
+    if name_bindings.report_twice(module):
+        return Outcome(original, tuple(sorted({*module.plan.findings})))
     support_imports.add(module)
     touched = set(module.plan.touched)
     if (changed or module.plan.edits or module.names.support) and module.stops_where_left:

@@ -9,7 +9,8 @@ would be Beta 2, and the other one not.
 
 Two functions under one name, in two branches of a condition, are such a name: Beta 2 has functions at module level
 only, and no way to choose one by a condition but an ``if`` around each call. So is a captured name that the function
-which calls what has captured it binds to something of its own.
+which calls what has captured it binds to something of its own. And so are two functions of kernel code under one name
+at the top of a module: Python keeps the last, and the first is of the host code that stands between them.
 
 Manual: give what differs a name of its own.
 
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from ..expr.emission import Refuse
 from ..expr.moves import declarations
-from ..model import Finding
+from ..model import NOT_THE_SAME, Finding
 from ..project.binding_check import Violation, violations
 from ..project.origins import Origins
 
@@ -43,6 +44,33 @@ def report(module: Module, output: ast.Module, origins: Origins) -> bool:
     for violation in found:
         module.report(_refusal(violation))
     return bool(found)
+
+
+def report_twice(module: Module) -> bool:
+    """Report the functions at the top of a module that have the name of one above; are there any?
+
+    One of them is kernel code. The other one, which nothing reaches, has Beta 1 in it that host code cannot have.
+    """
+    first: dict[str, ast.FunctionDef] = {}
+    found: list[tuple[ast.FunctionDef, ast.FunctionDef]] = []
+    for node in (node for node in module.source.tree.body if isinstance(node, ast.FunctionDef)):
+        both = (first.setdefault(node.name, node), node)
+        if both[0] is not node and any(each in module.program.kernel_code for each in both):
+            found += [both] if any(_unread(module, each) for each in both) else []
+    for above, node in found:
+        unread = _unread(module, above) | _unread(module, node)
+        module.plan.findings = [each for each in module.plan.findings if each not in unread]
+        what = f"'{node.name}' of line {above.lineno} is defined again: the file is left, as either may be meant"
+        help = "delete the one that is not meant (Python keeps the last), or give it a name of its own"
+        module.report(Refuse(node, CODE, what, help))
+    return bool(found)
+
+
+def _unread(module: Module, function: ast.FunctionDef) -> set[Finding]:
+    """The findings in a function that was taken for host code."""
+    start = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+    lines = range(start, (function.end_lineno or start) + 1)
+    return {found for found in module.plan.findings if found.line in lines and found.message.endswith(NOT_THE_SAME)}
 
 
 def left_with(modules: Sequence[Module], left: Collection[str], changed: Collection[str]) -> dict[str, Finding]:
