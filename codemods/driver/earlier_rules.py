@@ -16,6 +16,7 @@ from ..plan.line_origins import place_in_input
 from ..plan.long_lines import fitted
 from ..plan.nested_targets import unpacked
 from ..plan.returned_outputs import returned
+from ..plan.starred_shapes import added
 from ..plan.unrolling import unrolled
 from ..plan.whole_sizes import whole_sizes
 from ..syntax.source import Source
@@ -78,7 +79,7 @@ class Unbranched:
 def unbranched(sources: Mapping[str, Source], options: Options) -> Unbranched:
     """The modules with kernels at their top, no functions of indices, no loops over tensors, no targets in targets."""
     read, steps = _repeated(sources, unrolled, options)
-    for step in (unpacked, whole_sizes, returned, moved_out, written_out):
+    for step in (added, unpacked, whole_sizes, returned, moved_out, written_out):
         steps.append(step(read, options))
         read = _read_again(read, steps[-1])
     read, further = _repeated(read, in_place, options)

@@ -71,8 +71,8 @@ def last_line(source: Source, statement: ast.FunctionDef | ast.For) -> int:
     return last
 
 
-def definitions_around(source: Source, statement: ast.stmt) -> set[str]:
-    """The name of the function or class of the module that a statement stands in, if any."""
+def definitions_around(source: Source, statement: ast.stmt | ast.expr) -> set[str]:
+    """The name of the function or class of the module that a statement, or an expression, stands in, if any."""
     definitions = [s for s in source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef)]
     return {each.name for each in definitions if each.lineno <= statement.lineno <= (each.end_lineno or 0)}
 

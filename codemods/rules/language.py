@@ -6,10 +6,11 @@ loops over ``zip`` and ``enumerate``. ``raise ValueError("text")`` becomes ``ass
 goes, an import of NKI moves to the top of the module. A list comprehension of Python values becomes a loop that
 appends, in front of its statement, one of a dict with strings for keys a loop that fills it; ``for i, x in
 enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise; ``for a, b in pairs`` takes its element apart in
-the body, ``s, (p, q) = two(x)`` what ``two`` gives in two statements (:mod:`~..plan.nested_targets`); ``sum``,
-``any``, ``all`` and ``sorted`` of a sequence become loops in functions that the rewrite adds, and so do ``sorted``,
-``min`` and ``max`` with a key, after a loop that lists the keys. ``list(map(lambda x: f, a))`` and
-``list(filter(lambda x: c, a))`` are loops like those of comprehensions, which may run over a ``zip``.
+the body, ``s, (p, q) = two(x)`` what ``two`` gives in two statements (:mod:`~..plan.nested_targets`); a shape in a
+tuple is added to it, ``(2,) + x.shape`` (:mod:`~..plan.starred_shapes`); ``sum``, ``any``, ``all`` and ``sorted`` of a
+sequence become loops in functions that the rewrite adds, and so do ``sorted``, ``min`` and ``max`` with a key, after a
+loop that lists the keys. ``list(map(lambda x: f, a))`` and ``list(filter(lambda x: c, a))`` are loops like those of
+comprehensions, which may run over a ``zip``.
 A list of tiles that a kernel fills stays one: ``[nl.load(...) for i in a]`` becomes a loop that appends, and a tile in
 ``[nl.load(...), nl.load(...)]`` or ``tiles.append(nl.load(...))`` gets a name first (:mod:`~..lower.listed_tiles`).
 A loop over tensors that are written out, ``for t, out in ((a, out_a), (b, out_b))``, becomes its passes, one by one, as

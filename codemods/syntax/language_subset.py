@@ -36,4 +36,6 @@ def plainer(node: ast.expr) -> str:
     """What to write instead of a forbidden expression."""
     if isinstance(node, ast.Lambda):
         return "define a module-level function"
+    if isinstance(node, ast.Starred):
+        return "write its elements, or add tuples: (n,) + x.shape"
     return "write a for loop that appends to a list"
