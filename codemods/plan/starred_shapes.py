@@ -13,7 +13,7 @@ from itertools import groupby
 from ..model import Options
 from ..project.program import Module
 from ..syntax.codes import LANGUAGE as CODE
-from ..syntax.node_index import of_kinds
+from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import is_shape
 from ..syntax.source import Source
 from .edited_text import EditedText, edited_where
@@ -25,13 +25,17 @@ _PLAIN = (ast.Call, ast.keyword, ast.Return, ast.AnnAssign)
 
 def added(sources: Mapping[str, Source], options: Options) -> dict[str, EditedText]:
     """Modules by path, whose kernel code adds the shapes that it has in tuples."""
-    return edited_where(sources, options, lambda source: options.enabled(CODE) and any(_starred(source.tree)), _result)
+    return edited_where(sources, options, lambda source: options.enabled(CODE) and _may_have(source.tree), _result)
+
+
+def _may_have(tree: ast.Module) -> bool:
+    return bool(of_kinds(tree, ast.Starred)) and any(_starred(tree))
 
 
 def _starred(node: ast.AST) -> Iterator[tuple[ast.AST, ast.Tuple]]:
     """The tuples with shapes among their elements, each with what it stands in: nothing else is starred there."""
-    for around in ast.walk(node):
-        for part in ast.iter_child_nodes(around):
+    for around in walk(node):
+        for part in children(around):
             if isinstance(part, ast.Tuple) and isinstance(part.ctx, ast.Load) and _is_of_shapes(part):
                 is_bound = isinstance(around, ast.Assign) and not all(isinstance(t, ast.Name) for t in around.targets)
                 if not is_bound and not isinstance(around, ast.Subscript):
@@ -52,7 +56,7 @@ def _result(module: Module) -> EditedText:
     functions = [f for f in of_kinds(source.tree, ast.FunctionDef) if f in module.program.kernel_code]
     found = {part: around for function in functions for around, part in _starred(function)}
     texts = of_kinds(source.tree, ast.JoinedStr)  # what stands in one has no places
-    nested = {inner for part in (*found, *texts) for inner in ast.walk(part) if inner is not part}
+    nested = {inner for part in (*found, *texts) for inner in walk(part) if inner is not part}
     edits: list[Edit] = []
     touched: set[str] = set()
     for part, around in sorted(found.items(), key=lambda item: (item[0].lineno, item[0].col_offset)):
