@@ -62,3 +62,35 @@ def test_a_number_is_one(migrate, name):
     source = kernel(NUMBERS[name]).replace("    return out\n", "        nl.store(out[i], value=kept)\n    return out\n")
     migration = migrate(source, X)
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+FIRST = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    tiles, rows, columns = x.shape
+    out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.static_range(tiles):
+        {bound}
+        t = nl.load(x[i])
+        nl.store(out[i], value=nl.multiply(t, first))
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "if i == 0:\n            first = nl.load(x[0])",
+        "if i > 0:\n            pass\n        else:\n            first = nl.load(x[0])",
+        "if i == 0:\n            if rows > 1:\n                first = nl.load(x[0])\n"
+        "            else:\n                first = nl.load(x[i])",
+        "for _ in nl.static_range(0 if i else 1):\n            first = nl.load(x[0])",
+    ],
+)
+def test_a_tile_that_the_first_iteration_makes_is_one_in_all(migrate, bound):
+    migration = migrate(FIRST.format(bound=bound), X)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

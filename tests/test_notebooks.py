@@ -271,7 +271,7 @@ def test_a_kernel_that_two_cells_define_is_told(run):
     Path("book.ipynb").write_bytes(book(IMPORTS, KERNEL, "double(1)", KERNEL.replace("nl.negative(t)", "t")))
     before = Path("book.ipynb").read_bytes()
     code, _, err = run("rewrite", "--write", "book.ipynb")
-    assert code == 2 and "('double' is defined in cells 3 and 5: give each its own name)" in err
+    assert code == 1 and "cell 5:2:1: NKI035 [manual] 'double' of line 2 of cell 3 is defined again" in err
     assert Path("book.ipynb").read_bytes() == before
 
 

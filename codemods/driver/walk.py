@@ -17,7 +17,7 @@ from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.frames import Loop, Side
 from ..expr.operands import Operand
-from ..expr.values import Flag, Function, Hbm, Keyed, Python, Tile, Value
+from ..expr.values import EARLIER, Flag, Function, Hbm, Keyed, Python, Tile, Value
 from ..lower.alternatives import either_origin, either_predicate
 from ..lower.api_arguments import check_arguments
 from ..lower.assign import assign
@@ -248,7 +248,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     for name in sorted(stale):
         kill(scope, name)
     forget_formulas(scope, stale)
-    before = dict(scope.names.env)
+    before = _bound_before(scope)
     if traced:
         scope.summary.traced_once.add(statement)
         scope.module.plan.traced_once.add(statement)
@@ -282,6 +282,16 @@ def _walk_body(scope: Scope, loop: Loop, heads: Mapping[str, Value]) -> None:
     walk_block(scope, loop.statement.body)
     scope.place.loops = loops
     close(scope, loop, heads)
+
+
+def _bound_before(scope: Scope) -> dict[str, Value]:
+    """What names are in front of a loop, but for those that only an iteration before of one around it may have bound."""
+    return {name: value for name, value in scope.names.env.items() if value is not EARLIER}
+
+
+def _bound_beside(side: dict[str, Value], other: dict[str, Value]) -> dict[str, Value]:
+    """What names are on one side of an ``if``, but for those that the ``other`` one alone binds in this iteration."""
+    return {name: value for name, value in side.items() if value is not EARLIER or other.get(name) is EARLIER}
 
 
 def _bound_around(scope: Scope) -> set[str]:
@@ -378,6 +388,7 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
 def _join(scope: Scope, statement: ast.If, first: dict[str, Value], holds: bool) -> None:
     """What names are after both sides of an ``if``; ``first`` is after the side walked first, on which the test
     ``holds``, and the scope is after the other one."""
+    first, scope.names.env = _bound_beside(first, scope.names.env), _bound_beside(scope.names.env, first)
     then, other = (first, scope.names.env) if holds else (scope.names.env, first)
     test = statement.test
     for n in sorted({*first, *scope.names.env}):
@@ -424,7 +435,7 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
         kill(scope, name)
     forget_formulas(scope, stale)
     heads = forget_carried(scope, statement)
-    before, branch = dict(scope.names.env), scope.place.branch
+    before, branch = _bound_before(scope), scope.place.branch
     scope.place.branch = (*branch, Side.of(statement, len(scope.place.loops)))
     _walk_body(scope, Loop("", statement, False), heads)
     scope.place.branch = branch
@@ -450,7 +461,7 @@ def _with(scope: Scope, statement: ast.stmt) -> None:
     forget_carried(scope, statement)
     given = [item.optional_vars for item in statement.items if item.optional_vars is not None]
     scope.names.env.update({n.id: Value() for target in given for n in of_kinds(target, ast.Name)})
-    before, branch, loops = dict(scope.names.env), scope.place.branch, scope.place.loops
+    before, branch, loops = _bound_before(scope), scope.place.branch, scope.place.loops
     scope.place.branch = (*branch, Side.of(statement, len(scope.place.loops)))
     _walk_body(scope, Loop("", statement, bool(loops) and loops[-1].traced_once), {})
     scope.place.branch = branch

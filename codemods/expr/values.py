@@ -16,6 +16,9 @@ class Value:
     """Something that no other kind describes: its meaning is unknown."""
 
 
+EARLIER = Value()
+"""What an iteration before this one has bound to a name that this one has not bound yet; it is that very object."""
+
 Parameters = dict[str, Value]
 """What the parameters of a function are, by name."""
 

@@ -33,6 +33,7 @@ from ..analysis.traced_conditions import undefined_behind
 from ..analysis.unit_loops import bound_in_body, counted
 from ..expr.emission import Refuse
 from ..expr.values import (
+    EARLIER,
     ERASED,
     Absent,
     Constant,
@@ -131,14 +132,14 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> d
     """In a loop that both versions run again and again, a name may mean something else in each iteration.
 
     Returns what the names are at its head that the loop carries and that something binds before it. What the body alone
-    binds is there from the second iteration on, and may be a tensor.
+    binds is there from the second iteration on, and may be a tensor: it is :data:`EARLIER` until then.
     """
     carried = []
     for name in carried_names(statement, scope.outermost):
         if name in scope.names.env:
             carried.append(name)
         elif any(may_be_no_number(scope, value) for value in given_values(statement, name)):
-            scope.names.env[name] = Value()
+            scope.names.env[name] = EARLIER
             scope.names.unknown_results.add(name)
     for name in carried:
         value = scope.names.env[name]
