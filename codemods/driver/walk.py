@@ -285,7 +285,7 @@ def _walk_body(scope: Scope, loop: Loop, heads: Mapping[str, Value]) -> None:
 
 
 def _bound_before(scope: Scope) -> dict[str, Value]:
-    """What names are in front of a loop, but for those that only an iteration before of one around it may have bound."""
+    """What names are in front of a loop, but for those that an earlier iteration of one around it alone has bound."""
     return {name: value for name, value in scope.names.env.items() if value is not EARLIER}
 
 
