@@ -444,6 +444,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "address += width * 4",
     ): "no tile lies behind it, and each program starts anew",
     (
+        "loop_under_a_name",
+        "a counter that advances too far",
+        "address += 4",
+    ): "no tile lies behind it, and each pass starts anew",
+    (
         "alloc_dict",
         "an allocation sunk",
         "copied = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf, address=(0, 2 * (m + n) * 4))",

@@ -157,6 +157,7 @@ FROM_THE_ORIGINAL = {
     "launch_grid": "the parameter that stands for a grid is declared with the kernel, whose body is rewritten already",
     "launch_grid_helpers": "as launch_grid, through helpers",
     "random_numbers": "the marked calls are of Beta 1, in a kernel of which all else is not",
+    "scratch_of_kernels": "the marked declaration reads as one of the new version",
     "softmax_attention": "as launch_grid",
     "whole_numbers": "as random_numbers",
     "normalizations": "as random_numbers",
