@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..project.reaching_definitions import Definitions, definitions, every_statement, names_read
+from ..project.reaching_definitions import Definitions, definitions_in, every_statement, names_read
 from ..syntax.given_values import given_values
-from ..syntax.node_index import indexed, of_kinds, walk
+from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import bound_by
 from .maybe_tensors import names_taken
 
@@ -30,7 +30,7 @@ def undefined_behind(scope: Scope, statement: ast.If) -> list[str]:
     if not any(_depends(scope, name, variables, frozenset()) for name in names_taken(statement.test)):
         return []
     inside = frozenset(every_statement([statement]))
-    flow = _flow(scope.function)
+    flow = definitions_in(scope.function)
     return [name for name in sorted(bound_by(statement)) if _is_read_behind(flow, name, inside)]
 
 
@@ -48,8 +48,3 @@ def _is_read_behind(flow: Definitions, name: str, inside: frozenset[ast.stmt]) -
     """May a statement elsewhere read what one of the statements ``inside`` has bound to ``name``?"""
     readers = (s for s in flow.of_statement if s not in inside and name in {n.id for n in names_read(s)})
     return any(flow.bindings(reader, name)[1] & inside for reader in readers)
-
-
-@indexed
-def _flow(function: ast.FunctionDef) -> Definitions:
-    return definitions(ast.Module([function], []))

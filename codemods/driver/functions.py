@@ -21,7 +21,7 @@ from ..plan.accumulators import drop_zeros
 from ..plan.variants import telling_flags
 from ..project.kernel_code import is_moving
 from ..project.program import Module
-from ..project.reaching_definitions import Definitions, definitions, every_statement, names_read
+from ..project.reaching_definitions import Definitions, definitions_in, every_statement, names_read
 from ..render import vector_sizes
 from ..rules import sbuf_manager
 from ..rules.kernel_outputs import is_traced
@@ -188,7 +188,7 @@ def _bindings_read(scope: Scope) -> dict[ast.stmt, set[str]]:
     dropped = {name for names in scope.summary.dropped.values() for name in names}
     if not any(read.id in dropped for node in pending for read in of_kinds(node, ast.Name)):
         return found
-    flow = definitions(ast.Module([scope.function], []))
+    flow = definitions_in(scope.function)
     for node in pending:  # it grows
         for binding, name in _seen_by(scope, flow, node):
             if name not in found.setdefault(binding, set()):

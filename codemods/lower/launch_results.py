@@ -14,7 +14,7 @@ from nki_migrate.runtime.spec.grammar import copied
 
 from ..expr.emission import Refuse
 from ..expr.values import Absent, DType, Flag, Keyed, Numbers, OfNumpy, Python, Several, Value
-from ..project.reaching_definitions import Definitions, definitions, names_bound, own_parts, parameters
+from ..project.reaching_definitions import Definitions, definitions_in, names_bound, own_parts, parameters
 from ..rules.kernel_outputs import CODE, is_launched
 from ..syntax.node_index import indexed, walk
 from ..syntax.nodes import default_values, way_to
@@ -57,7 +57,7 @@ def _maybe_none(scope: Scope, statement: ast.Return) -> list[str]:
     if not names:
         return []
     function, here = _where(scope, statement)
-    flow = definitions(ast.Module([function], []))
+    flow = definitions_in(function)
     if here not in flow.of_statement:
         return []
     return [

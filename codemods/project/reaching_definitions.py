@@ -82,6 +82,12 @@ def definitions(tree: ast.Module, once: Callable[[ast.For], bool] = lambda loop:
     return found
 
 
+@indexed
+def definitions_in(function: ast.FunctionDef) -> Definitions:
+    """The spaces of one function, as if nothing stood around it."""
+    return definitions(ast.Module([function], []))
+
+
 def _space(node: ast.Module | Definition | ast.ClassDef, around: Space | None, tree: ast.Module) -> Space:
     told = [n for s in own_statements(node.body) if isinstance(s, ast.Global | ast.Nonlocal) for n in s.names]
     bound = {name for s in own_statements(node.body) for name in names_bound(s)} - set(told)
